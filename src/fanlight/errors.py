@@ -1,0 +1,43 @@
+"""Everything Fanlight raises, in one tree.
+
+    FanlightError
+    ├── SpecError (ValueError)     a declaration that cannot mean anything
+    ├── InputError (ValueError)    records whose shape does not fit the declaration
+    ├── StateError                 stored state that cannot be read or does not fit
+    ├── EngineError                a run that cannot go on
+    │   └── BackPressure           firings wait for a downstream that refused them
+    └── VectorError (ValueError)   a vectors file that cannot be read
+
+A message names the field, the value, what follows from it and what to do. Expired records are
+outputs (dead letters), never errors.
+"""
+
+from __future__ import annotations
+
+
+class FanlightError(Exception):
+    """The root: catch this to catch everything Fanlight raises on purpose."""
+
+
+class SpecError(FanlightError, ValueError):
+    """A window, trigger, aggregate or pipeline that cannot mean anything."""
+
+
+class InputError(FanlightError, ValueError):
+    """A bundle whose columns or types do not fit the declaration."""
+
+
+class StateError(FanlightError):
+    """Stored state that is damaged, of another version, or of another spec."""
+
+
+class EngineError(FanlightError):
+    """A run that cannot go on without a wrong number."""
+
+
+class BackPressure(EngineError):
+    """The downstream refused firings; nothing is accepted until they are taken."""
+
+
+class VectorError(FanlightError, ValueError):
+    """A vectors file that is not `windowing-vectors/1` or contradicts itself."""

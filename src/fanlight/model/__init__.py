@@ -1,0 +1,1 @@
+"""WHAT: frozen values that validate themselves; the standard library only."""

@@ -1,0 +1,16 @@
+"""Why a record could not be used."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Reason(Enum):
+    """The reason on a dead letter."""
+
+    EXPIRED = "expired"  # every window of the record has expired
+    FINISHED = "finished"  # the trigger of its pane has finished
+    NO_WINDOW = "no_window"  # no window covers its time
+    NULL_TIME = "null_time"
+    UNPARSABLE_TIME = "unparsable_time"
+    TIME_OUT_OF_RANGE = "time_out_of_range"  # outside the years 1 to 9999

@@ -1,0 +1,253 @@
+"""When a pane fires: an algebra of frozen values.
+
+A trigger is asked only about panes that something happened to in a step: records came, the window
+closed or expired, a clock timer came due. It answers *ready* or not; when it fires it may *finish*.
+A pane whose whole trigger has finished fires no more, and further records for it are dead letters.
+
+| trigger                   | ready when                                        | after firing          |
+|---------------------------|---------------------------------------------------|-----------------------|
+| `AtWatermark(early, late)`| the window closes; `early` before, `late` after   | see the class         |
+| `AtExpiry`                | the window expires                                | finished              |
+| `After(n)`                | n records came since it started                   | finished              |
+| `AfterDelay(d)`           | the clock is d past its first record              | finished              |
+| `Every(p)`                | the clock (or watermark) passed a multiple of p   | goes on               |
+| `OnSignal`                | the caller's signal is on                         | goes on, or finished  |
+| `Never`                   | never                                             |                       |
+| `AnyOf`, `AllOf`          | one part is ready; every unfinished part is ready | finished              |
+| `InOrder`                 | its first unfinished part is ready                | when the last finishes|
+| `Repeat`                  | its part is ready                                 | the part starts again |
+| `Until(main, until)`      | either is ready                                   | when either finishes  |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanlight.errors import SpecError
+from fanlight.model.duration import Duration, DurationLike
+from fanlight.model.windows import TimeDomain
+
+
+class Trigger:
+    """The root of the algebra; a value, never the thing that runs."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        """The triggers this one is made of, in order."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class After(Trigger):
+    """Once `records` records have come."""
+
+    records: int
+
+    def __post_init__(self) -> None:
+        if self.records < 1:
+            raise SpecError(f"After: `records` ({self.records}) must be at least 1. Use after(1) for every update.")
+
+
+@dataclass(frozen=True, slots=True)
+class AfterDelay(Trigger):
+    """Once the clock is `delay` past the first record since this trigger started."""
+
+    delay: Duration
+
+    def __post_init__(self) -> None:
+        _require_positive("AfterDelay", "delay", self.delay)
+
+
+@dataclass(frozen=True, slots=True)
+class Every(Trigger):
+    """Each time the clock passes a multiple of `period`, whether records came or not.
+
+    In the event domain the watermark takes the clock's place, and the count starts at the
+    first record's own time.
+    """
+
+    period: Duration
+    domain: TimeDomain = TimeDomain.PROCESSING
+
+    def __post_init__(self) -> None:
+        _require_positive("Every", "period", self.period)
+
+
+@dataclass(frozen=True, slots=True)
+class AtExpiry(Trigger):
+    """Once, when the window expires: the final value and nothing before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnSignal(Trigger):
+    """While the caller's signal is on, for each pane that something happened to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Never(Trigger):
+    """Never by itself; what is pending leaves when the window expires."""
+
+
+EVERY_UPDATE = After(1)
+
+
+@dataclass(frozen=True, slots=True)
+class AtWatermark(Trigger):
+    """When the window closes, with an early part before and a late part after.
+
+    Both parts repeat by themselves. Without a late part the trigger finishes when the window
+    closes, and late records become dead letters.
+    """
+
+    early: Trigger | None = None
+    late: Trigger | None = EVERY_UPDATE
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        return tuple(part for part in (self.early, self.late) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Trigger):
+    """As soon as one part is ready; then finished."""
+
+    triggers: tuple[Trigger, ...]
+
+    def __post_init__(self) -> None:
+        _require_parts("AnyOf", self.triggers)
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        return self.triggers
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Trigger):
+    """As soon as every part is ready; then finished."""
+
+    triggers: tuple[Trigger, ...]
+
+    def __post_init__(self) -> None:
+        _require_parts("AllOf", self.triggers)
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        return self.triggers
+
+
+@dataclass(frozen=True, slots=True)
+class InOrder(Trigger):
+    """One part after the other, each starting when the one before has finished."""
+
+    triggers: tuple[Trigger, ...]
+
+    def __post_init__(self) -> None:
+        _require_parts("InOrder", self.triggers)
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        return self.triggers
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Trigger):
+    """The part again and again; never finished."""
+
+    trigger: Trigger
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        return (self.trigger,)
+
+
+@dataclass(frozen=True, slots=True)
+class Until(Trigger):
+    """`main`, until `until` fires once and ends it."""
+
+    main: Trigger
+    until: Trigger
+
+    @property
+    def parts(self) -> tuple[Trigger, ...]:
+        return (self.main, self.until)
+
+
+def _require_positive(kind: str, field: str, value: Duration) -> None:
+    if value.micros <= 0 or value.is_forever:
+        raise SpecError(f"{kind}: `{field}` ({value}) must be above zero. Use a duration such as '10 seconds'.")
+
+
+def _require_parts(kind: str, parts: tuple[Trigger, ...]) -> None:
+    if not parts:
+        raise SpecError(f"{kind}: needs at least one trigger. Use never() for a trigger that never fires.")
+
+
+def at_watermark(*, early: Trigger | None = None, late: Trigger | None = EVERY_UPDATE) -> AtWatermark:
+    """When the window closes; `early` and `late` firings around it.
+
+    >>> at_watermark(early=every("10 seconds"), late=after(1)).early
+    Every(period=Duration('10 s'), domain=<TimeDomain.PROCESSING: 'processing'>)
+    """
+    return AtWatermark(early, late)
+
+
+def at_expiry() -> AtExpiry:
+    """Once, with the final value, when no further record can change it."""
+    return AtExpiry()
+
+
+def after(records: int) -> After:
+    """After this many records."""
+    return After(records)
+
+
+def after_delay(delay: DurationLike) -> AfterDelay:
+    """After this much clock time since the pane's first record."""
+    return AfterDelay(Duration.of(delay))
+
+
+def every(period: DurationLike, *, domain: TimeDomain | str = TimeDomain.PROCESSING) -> Every:
+    """At each multiple of `period` of the clock, or of the watermark."""
+    return Every(Duration.of(period), TimeDomain(domain))
+
+
+def any_of(*triggers: Trigger) -> AnyOf:
+    """When the first of several is ready."""
+    return AnyOf(triggers)
+
+
+def all_of(*triggers: Trigger) -> AllOf:
+    """When all of several are ready."""
+    return AllOf(triggers)
+
+
+def in_order(*triggers: Trigger) -> InOrder:
+    """One after the other."""
+    return InOrder(triggers)
+
+
+def repeat(trigger: Trigger) -> Repeat:
+    """Again and again."""
+    return Repeat(trigger)
+
+
+def until(main: Trigger, end: Trigger) -> Until:
+    """`main`, ended by the first firing of `end`."""
+    return Until(main, end)
+
+
+def on_signal() -> OnSignal:
+    """When the caller says so: `advance(signal=True)`."""
+    return OnSignal()
+
+
+def never() -> Never:
+    """Not before the window expires."""
+    return Never()
+
+
+def samza_policies(*, early: Trigger, full_size: Trigger | None = None) -> Trigger:
+    """Samza's early and full-size policies: `early` runs once as written, then the window's end."""
+    return Until(InOrder((early, Never())), full_size or AtWatermark(late=None))

@@ -1,0 +1,1 @@
+"""WHEN: the logic of one shard."""

@@ -1,0 +1,1 @@
+"""Where chunks are kept: the store protocol, its stores, the chunk codec."""
