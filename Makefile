@@ -1,0 +1,50 @@
+# Bare `make` lists the targets. Everything a target needs is set up by itself, in $(VENV).
+
+PYTHON  ?= $(shell command -v python3.11 || command -v python3)
+VENV    ?= .venv
+WORKERS ?= auto
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint quick thorough demo bench hooks clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+install: $(STAMP) ## create .venv with everything, pinned by constraints.txt
+
+$(STAMP): pyproject.toml constraints.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Fanlight needs Python 3.11 or newer; '$(PYTHON)' is older. Say make PYTHON=... $(MAKECMDGOALS)"; exit 1; }
+	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	@touch $(STAMP)
+
+test: lint ## everything: format, lint, types, import directions, tests, doctests
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+lint: $(STAMP) ## format, lint, types and import directions only
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure
+	$(BIN)/python -m pytest -p no:xdist -m "not slow" -x -q
+
+thorough: $(STAMP) ## the properties with many more examples
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties
+
+demo: $(STAMP) ## the README's example: early, on-time and late firings, and a dead letter
+	$(BIN)/python examples/ten_lines.py
+
+bench: $(STAMP) ## measure the engine on this machine
+	$(BIN)/python -m benchmarks
+
+hooks: $(STAMP) ## run the lint before every commit (pre-commit)
+	$(BIN)/pre-commit install
+
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,88 @@
+"""Running a pipeline in this process, from its source to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fanlight.embedded.sources import Source, batches
+from fanlight.embedded.standalone import WindowOperator
+from fanlight.errors import InputError
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import Timestamp, TimestampLike
+from fanlight.operators.accounting import Accounting
+
+Clock = str | Callable[[], TimestampLike]
+"""Where processing time comes from: a column of arrival times, or the caller's clock. Never from an operator."""
+
+
+class EmbeddedRun:
+    """One run of a spec over a source. Each batch of the source is one bundle."""
+
+    def __init__(
+        self, spec: WindowSpec, source: Source, *, clock: Clock | None, rows: int | None, schema: pa.Schema | None
+    ) -> None:
+        self._spec = spec
+        self._source = source
+        self._clock = clock
+        self._rows = rows
+        self._schema = schema
+        self._operator = WindowOperator(spec, schema=schema)
+        self._table: pa.Table | None = None
+        self._letters: list[pa.Table] = []
+        self._started = False
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The firings, batch by batch, as the source is read."""
+        if self._table is not None:
+            yield from self._table.to_batches()
+            return
+        if self._started:
+            raise InputError("This pipeline has been read already. Use table(), or declare it again over a new source.")
+        self._started = True
+        for batch in batches(self._source, rows=self._rows, schema=self._schema):
+            self._operator.add(batch, clock=self._now(batch))
+            yield from self._taken()
+        self._operator.end()
+        yield from self._taken()
+
+    def table(self) -> pa.Table:
+        """All firings. Reads the source to its end the first time."""
+        if self._table is None:
+            fired = list(self)
+            self._table = pa.Table.from_batches(fired) if fired else self._operator.results()
+        return self._table
+
+    def dead_letters(self) -> pa.Table:
+        """The records that could not be used."""
+        return pa.concat_tables(self._letters) if self._letters else pa.table({})
+
+    @property
+    def accounting(self) -> Accounting:
+        """Where every record went."""
+        return self._operator.accounting
+
+    def _taken(self) -> Iterator[pa.RecordBatch]:
+        letters = self._operator.take_dead_letters() if self._operator.is_bound else pa.table({})
+        if len(letters) or not self._letters:
+            self._letters.append(letters)
+        yield from self._operator.take().to_batches()
+
+    def _now(self, batch: pa.RecordBatch) -> TimestampLike | None:
+        if self._clock is None:
+            return None
+        if callable(self._clock):
+            return self._clock()
+        latest: Timestamp | None = pc.max(_micros(batch, self._clock)).as_py()
+        return latest
+
+
+def _micros(batch: pa.RecordBatch, name: str) -> pa.Array:
+    column = batch.column(name)
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type)):
+        raise InputError(f"stream: the clock column {name!r} is {column.type}. Use a timestamp, or integer microseconds.")
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    return column.cast(pa.int64())

@@ -1,0 +1,209 @@
+"""The incremental aggregates of a spec, side by side: rows to partials, partials to fewer partials, partials to values.
+
+Beside the aggregates' own columns every partial carries `rows`, how many records it stands for, and where a firing's
+time follows its records, `stamp`, the least or greatest of their times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.groups import Bools, Column, Groups, Ints
+from fanlight.kernels.reducers import Reducer
+from fanlight.model.firing import FiringTime
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """Partial aggregates as columns, one row a group."""
+
+    rows: Ints
+    stamp: Ints | None
+    columns: list[list[Column]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, places: Ints | Bools) -> Partials:
+        """The rows at `places`, or those a mask keeps."""
+        return Partials(
+            self.rows[places],
+            None if self.stamp is None else self.stamp[places],
+            [[_take(column, places) for column in columns] for columns in self.columns],
+        )
+
+    def put(self, places: Ints, rows: Partials) -> Partials:
+        """These partials with `rows` at `places`; places are distinct."""
+        stamp = self.stamp
+        if stamp is not None and rows.stamp is not None:
+            stamp = _put(stamp, places, rows.stamp)
+        columns = [
+            [_put_column(old, places, new) for old, new in zip(olds, news, strict=True)]
+            for olds, news in zip(self.columns, rows.columns, strict=True)
+        ]
+        return Partials(_put(self.rows, places, rows.rows), stamp, columns)
+
+    @staticmethod
+    def concat(parts: list[Partials]) -> Partials:
+        """The rows of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        stamps = [part.stamp for part in parts if part.stamp is not None]
+        return Partials(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate(stamps) if stamps else None,
+            [
+                [_concat(list(same)) for same in zip(*columns, strict=True)]
+                for columns in zip(*(part.columns for part in parts), strict=True)
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What a spec's incremental aggregates do to partials."""
+
+    reducers: tuple[Reducer, ...]
+    firing_time: FiringTime
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The columns of partials in a chunk."""
+        stamp = [] if self.firing_time is FiringTime.END else [pa.field("stamp", pa.int64())]
+        own = [
+            pa.field(f"{i}.{field.name}", field.type)
+            for i, reducer in enumerate(self.reducers)
+            for field in reducer.fields
+        ]
+        return [pa.field("rows", pa.int64()), *stamp, *own]
+
+    def partial(self, values: list[pa.Array | None], times: Ints, groups: Groups, counted: Bools | None) -> Partials:
+        """Rows to partials. `counted` says which rows a stamp looks at; None is all of them."""
+        sizes = groups.sizes()
+        columns = [
+            reducer.partial(value, times, groups, sizes)
+            for reducer, value in zip(self.reducers, values, strict=True)
+        ]
+        return Partials(sizes, self._stamp(times, groups, counted), columns)
+
+    def merge(self, partials: Partials, groups: Groups) -> Partials:
+        """Partials to one a group."""
+        rows = np.zeros(groups.count, np.int64)
+        np.add.at(rows, groups.codes, partials.rows)
+        columns = [
+            reducer.merge(own, groups) for reducer, own in zip(self.reducers, partials.columns, strict=True)
+        ]
+        stamp = None if partials.stamp is None else self._stamp(partials.stamp, groups, None)
+        return Partials(rows, stamp, columns)
+
+    def combine(self, left: Partials, right: Partials) -> Partials:
+        """Two aligned sets of partials to one."""
+        stamp = None
+        if left.stamp is not None and right.stamp is not None:
+            stamp = self._ufunc(left.stamp, right.stamp)
+        columns = [
+            reducer.combine(a, b)
+            for reducer, a, b in zip(self.reducers, left.columns, right.columns, strict=True)
+        ]
+        return Partials(left.rows + right.rows, stamp, columns)
+
+    def identity(self, count: int) -> Partials:
+        """The partials of `count` groups that have seen nothing."""
+        stamp = None if self.firing_time is FiringTime.END else np.full(count, self._unstamped)
+        return Partials(np.zeros(count, np.int64), stamp, [reducer.identity(count) for reducer in self.reducers])
+
+    def finish(self, partials: Partials) -> list[pa.Array]:
+        """Partials to values, one column an aggregate."""
+        return [reducer.finish(own) for reducer, own in zip(self.reducers, partials.columns, strict=True)]
+
+    def to_arrays(self, partials: Partials) -> list[pa.Array]:
+        """The columns of `fields`."""
+        stamp = [] if partials.stamp is None else [partials.stamp]
+        flat = [partials.rows, *stamp, *(column for columns in partials.columns for column in columns)]
+        return [
+            column if isinstance(column, pa.Array) else pa.array(column, field.type)
+            for column, field in zip(flat, self.fields, strict=True)
+        ]
+
+    def from_arrays(self, arrays: list[pa.Array]) -> Partials:
+        """What `to_arrays` made into columns."""
+        flat = [_as_column(array) for array in arrays]
+        stamped = self.firing_time is not FiringTime.END
+        place = 1 + stamped
+        columns = []
+        for reducer in self.reducers:
+            columns.append(flat[place : place + len(reducer.fields)])
+            place += len(reducer.fields)
+        return Partials(np.asarray(flat[0]), np.asarray(flat[1]) if stamped else None, columns)
+
+    def stamps(self, partials: Partials, ends: Ints, tick: int) -> Ints:
+        """The event time of each firing; END_OF_TIME for windows without end."""
+        last = np.where(ends == END_OF_TIME, END_OF_TIME, ends - tick)
+        if partials.stamp is None:
+            return last
+        return np.where(partials.stamp == self._unstamped, last, partials.stamp)
+
+    def unstamp(self, partials: Partials, places: Bools) -> Partials:
+        """Partials whose stamps at `places` have seen nothing."""
+        if partials.stamp is None:
+            return partials
+        return Partials(partials.rows, np.where(places, self._unstamped, partials.stamp), partials.columns)
+
+    @property
+    def _ufunc(self) -> np.ufunc:
+        return np.minimum if self.firing_time is FiringTime.EARLIEST else np.maximum
+
+    @property
+    def _unstamped(self) -> int:
+        return END_OF_TIME if self.firing_time is FiringTime.EARLIEST else START_OF_TIME
+
+    def _stamp(self, times: Ints, groups: Groups, counted: Bools | None) -> Ints | None:
+        if self.firing_time is FiringTime.END:
+            return None
+        stamp = np.full(groups.count, self._unstamped)
+        if counted is None:
+            self._ufunc.at(stamp, groups.codes, times)
+        else:
+            self._ufunc.at(stamp, groups.codes[counted], times[counted])
+        return stamp
+
+
+def _take(column: Column, places: Ints | Bools) -> Column:
+    if not isinstance(column, pa.Array):
+        return column[places]
+    if places.dtype == np.bool_:
+        return column.filter(pa.array(places))
+    return column.take(pa.array(places))
+
+
+def _put(column: Ints, places: Ints, values: Ints) -> Ints:
+    changed = column.copy()
+    changed[places] = values
+    return changed
+
+
+def _put_column(column: Column, places: Ints, values: Column) -> Column:
+    if not isinstance(column, pa.Array):
+        return _put(column, places, values)
+    source = np.arange(len(column), dtype=np.int64)
+    source[places] = len(column) + np.arange(len(places))
+    return pa.concat_arrays([column, values]).take(pa.array(source))
+
+
+def _concat(columns: list[Column]) -> Column:
+    if isinstance(columns[0], pa.Array):
+        return pa.concat_arrays(columns)
+    return np.concatenate(columns)
+
+
+def _as_column(array: pa.Array) -> Column:
+    kind = array.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
+        return numbers
+    return array

@@ -1,0 +1,109 @@
+"""Keys as small numbers: distinct keys are found once, and everything after works on their codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fanlight.errors import InputError
+from fanlight.kernels.groups import Ints
+
+Codes = NDArray[np.integer[Any]]
+"""Codes as narrow as Arrow gives them: widening a bundle's worth of them costs as much as counting them."""
+
+_DENSE = 1 << 20
+"""A domain up to this size is counted through rather than hashed."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCodes:
+    """Each row's key as a code into the distinct keys."""
+
+    codes: Codes
+    keys: list[pa.Array]
+    count: int
+
+    def take(self, codes: Ints) -> list[pa.Array]:
+        """The key columns of these codes."""
+        places = pa.array(codes)
+        return [column.take(places) for column in self.keys]
+
+
+def check_key(name: str, kind: pa.DataType) -> None:
+    """Refuse a key whose type cannot be compared."""
+    if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+        raise InputError(
+            f"key_by: column {name!r} is {kind}, whose values have no order. "
+            "Key by the fields inside it, or by a text made from it."
+        )
+
+
+def encode(columns: list[pa.Array], rows: int) -> KeyCodes:
+    """Number the distinct keys in the order they first appear; null is a key like any other.
+
+    Without key columns every row has the same key, number 0.
+    """
+    if not columns:
+        return KeyCodes(np.zeros(rows, np.int64), [], 1)
+    parts = [_encode_one(column) for column in columns]
+    if len(parts) == 1:
+        codes, values = parts[0]
+        return KeyCodes(codes, [values], len(values))
+    codes, domain = parts[0][0].astype(np.int64), len(parts[0][1])
+    places = np.arange(domain, dtype=np.int64)[:, None]
+    for part, values in parts[1:]:
+        size = max(len(values), 1)
+        codes, present = densify(codes * size + part, domain * size)
+        places = np.column_stack([places[present // size], present % size])
+        domain = len(present)
+    keys = [values.take(pa.array(places[:, i])) for i, (_, values) in enumerate(parts)]
+    return KeyCodes(codes, keys, domain)
+
+
+def encode_in_order(columns: list[pa.Array], rows: int) -> KeyCodes:
+    """Number the distinct keys in ascending order, null last."""
+    found = encode(columns, rows)
+    if found.count < 2 or not columns:
+        return found
+    order = sort_order(found.keys)
+    rank = np.empty(found.count, np.int64)
+    rank[order] = np.arange(found.count)
+    return KeyCodes(rank[found.codes], found.take(order), found.count)
+
+
+def sort_order(keys: list[pa.Array]) -> Ints:
+    """The rows of distinct keys in ascending order, null last."""
+    if not keys:
+        return np.zeros(1, np.int64)
+    names = [str(i) for i in range(len(keys))]
+    table = pa.table(keys, names=names)
+    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+    return np.asarray(order).astype(np.int64)
+
+
+def densify(codes: Ints, domain: int) -> tuple[Ints, Ints]:
+    """Renumber codes without gaps: the new codes, and which old code each stands for."""
+    if domain <= max(_DENSE, 4 * len(codes)):
+        seen = np.zeros(domain, np.bool_)
+        seen[codes] = True
+        present = np.flatnonzero(seen)
+        place = np.cumsum(seen) - 1
+        return place[codes], present
+    found = pc.dictionary_encode(pa.array(codes))
+    return np.asarray(found.indices).astype(np.int64), np.asarray(found.dictionary)
+
+
+def _encode_one(column: pa.Array) -> tuple[Codes, pa.Array]:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 and 0.0 are one key
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64), pa.nulls(min(len(column), 1))
+    found = pc.dictionary_encode(column, null_encoding="encode")
+    return np.asarray(found.indices), found.dictionary

@@ -1,0 +1,65 @@
+"""Grouping by two numbers at once: (slice, key) or (window, key)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fanlight.kernels.fold import Partials
+from fanlight.kernels.groups import Groups, Ints
+from fanlight.kernels.keys import Codes, densify
+
+_DENSE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Rows grouped by (outer, code); groups are ordered by outer, then code.
+
+    Where most pairs occur, a pair's group is its place in the full rectangle, and the empty ones are dropped at the
+    end; where few do, the pairs that occur are numbered first.
+
+        outer 7   . a . b        code →
+        outer 8   c . . d        rectangle of outers × codes
+    """
+
+    groups: Groups
+    lowest: int
+    codes: int
+    present: Ints | None
+
+    @staticmethod
+    def of(outer: Ints, codes: Codes, count: int) -> Pairs:
+        """Group rows by their outer number and their code, of which there are `count`."""
+        if not len(outer):
+            return Pairs(Groups(np.zeros(0, np.int64), 0), 0, max(count, 1), np.zeros(0, np.int64))
+        lowest, highest = int(outer.min()), int(outer.max())
+        if lowest == highest:
+            return Pairs(Groups(codes.astype(np.int64, copy=False), count), lowest, count, None)
+        domain = (highest - lowest + 1) * count
+        place = outer - lowest
+        place *= count
+        place += codes
+        if domain <= max(_DENSE, 4 * len(outer)):
+            return Pairs(Groups(place, domain), lowest, count, None)
+        place, present = densify(place, domain)
+        order = np.argsort(present)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return Pairs(Groups(rank[place], len(present)), lowest, count, present[order])
+
+    def occurring(self, rows: Ints) -> Ints:
+        """The groups that occur, given how many rows each has."""
+        return np.flatnonzero(rows) if self.present is None else np.arange(self.groups.count)
+
+    def split(self, groups: Ints) -> tuple[Ints, Ints]:
+        """The outer number and the code of these groups."""
+        pairs = groups if self.present is None else self.present[groups]
+        return pairs // self.codes + self.lowest, pairs % self.codes
+
+    def settle(self, partials: Partials) -> tuple[Ints, Ints, Partials]:
+        """The groups that occur: their outer numbers, codes and partials."""
+        kept = self.occurring(partials.rows)
+        outer, codes = self.split(kept)
+        return outer, codes, partials if len(kept) == len(partials) else partials.take(kept)

@@ -1,0 +1,84 @@
+"""Where every record went: the counts that must add up."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.groups import Bools, Ints
+from fanlight.model.letters import Reason
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.operators.plan import MOMENT
+
+
+@dataclass(slots=True)
+class Accounting:
+    """`received = accepted + duplicates + dead_letters`, after every step."""
+
+    received: int = 0
+    accepted: int = 0
+    duplicates: int = 0
+    dead_letters: int = 0
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every record is accounted for."""
+        return self.received == self.accepted + self.duplicates + self.dead_letters
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts by name."""
+        return asdict(self)
+
+
+class DeadLetters:
+    """Records that could not be used, with the reason and the watermark, until somebody takes them."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = pa.schema(
+            [
+                pa.field("reason", pa.string()),
+                pa.field("watermark", MOMENT),
+                pa.field("record", pa.struct(list(schema))),
+            ]
+        )
+        self._waiting: list[pa.RecordBatch] = []
+
+    def bury(self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints) -> int:
+        """Keep the records that `dead` marks; how many there are."""
+        count = int(np.count_nonzero(dead))
+        if count:
+            records = batch.filter(pa.array(dead)) if count < len(batch) else batch
+            record = pa.StructArray.from_arrays(records.columns, fields=list(records.schema))
+            judged = moments(watermarks[dead] if len(watermarks) > 1 else np.repeat(watermarks, count))
+            self.add(pa.record_batch([pa.array([reason.value] * count), judged, record], schema=self.schema))
+        return count
+
+    def add(self, letters: pa.RecordBatch) -> None:
+        """Keep letters that are already written."""
+        self._waiting.append(letters)
+
+    @property
+    def count(self) -> int:
+        """How many batches of letters wait."""
+        return len(self._waiting)
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first `count` batches: the step that wrote them failed."""
+        del self._waiting[count:]
+
+    def take(self) -> pa.Table:
+        """All of them, once."""
+        table = self.peek()
+        self._waiting = []
+        return table
+
+    def peek(self) -> pa.Table:
+        """All of them, and they stay."""
+        return pa.Table.from_batches(self._waiting, schema=self.schema)
+
+
+def moments(times: Ints) -> pa.Array:
+    """Times as Arrow timestamps; the two ends of time are null."""
+    return pa.array(times, pa.int64(), mask=(times == END_OF_TIME) | (times == START_OF_TIME)).cast(MOMENT)

@@ -1,0 +1,82 @@
+"""From a raw batch to a bundle: replays left out, times read, unreadable records buried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.errors import InputError
+from fanlight.kernels.groups import Ints
+from fanlight.kernels.times import Fault, read_times
+from fanlight.model.timestamp import Timestamp
+from fanlight.operators.accounting import Accounting, DeadLetters
+from fanlight.operators.plan import Plan, plain, require_column
+
+Offsets = int | Sequence[int] | Ints | None
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch with the columns of the first one; a column that is missing or does not fit is an error."""
+    if batch.schema.equals(schema):
+        return batch
+    columns = []
+    for field in schema:
+        require_column(batch.schema, field.name)
+        column = batch.column(field.name)
+        try:
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        except pa.ArrowInvalid as problem:
+            raise InputError(
+                f"Column {field.name!r} is {column.type} here and was {field.type} before: {problem}. "
+                "Give every batch the same types, or declare the schema."
+            ) from problem
+        except pa.ArrowNotImplementedError:
+            raise InputError(
+                f"Column {field.name!r} is {column.type} here and was {field.type} before, and the one does not become "
+                "the other. Give every batch the same types, or declare the schema."
+            ) from None
+    return pa.record_batch(columns, schema=schema)
+
+
+def without_replays(
+    batch: pa.RecordBatch, offset: Offsets, taken_through: int | None, accounting: Accounting
+) -> tuple[pa.RecordBatch, int | None]:
+    """Leave out records whose offset has been taken already; the batch, and the greatest offset taken now."""
+    if offset is None or not len(batch):
+        return batch, taken_through
+    offsets = _offsets(offset, len(batch))
+    floor = np.iinfo(np.int64).min if taken_through is None else taken_through
+    before = np.maximum.accumulate(np.concatenate([[floor], offsets[:-1]]))
+    fresh = offsets > before
+    replayed = int(len(batch) - np.count_nonzero(fresh))
+    accounting.duplicates += replayed
+    return (batch.filter(pa.array(fresh)) if replayed else batch), int(max(floor, offsets.max()))
+
+
+def with_times(
+    plan: Plan, batch: pa.RecordBatch, letters: DeadLetters, accounting: Accounting, watermark: Timestamp
+) -> tuple[pa.RecordBatch, Ints]:
+    """Read the event times; records whose time cannot be read are buried."""
+    times, faults = read_times(plain(batch.column(plan.spec.time)), plan.spec.unit)
+    if not faults.any():
+        return batch, times
+    judged = np.array([watermark])
+    for fault in Fault:
+        if fault.reason is not None:
+            accounting.dead_letters += letters.bury(batch, faults == fault, fault.reason, judged)
+    fine = faults == 0
+    return batch.filter(pa.array(fine)), times[fine]
+
+
+def _offsets(offset: int | Sequence[int] | Ints, rows: int) -> Ints:
+    if isinstance(offset, int):
+        return np.arange(offset, offset + rows)
+    offsets = np.asarray(offset, np.int64)
+    if len(offsets) != rows:
+        raise InputError(
+            f"add: {len(offsets)} offsets were given for {rows} records. "
+            "Give one for each, or the offset of the first if they follow one another."
+        )
+    return offsets

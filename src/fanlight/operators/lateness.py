@@ -1,0 +1,54 @@
+"""Which windows a watermark has closed and which it has expired, and which records come too late for all of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.slicing import NO_WINDOW, Slicing
+from fanlight.model.semantics import LateBy
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+
+_FAR = 2**61
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """The law of closing and expiry, in window numbers.
+
+        window ends      ... 3 ... 4 ... 5 ... 6 ... 7
+        watermark                        ^ closed through 5
+        minus lateness             ^ expired through 4
+    """
+
+    spec: WindowSpec
+    slicing: Slicing
+
+    def closed_through(self, watermark: Timestamp) -> int:
+        """The last window that `watermark` closes."""
+        return int(self._ended(np.array([watermark]), 0, self.spec.semantics.closes_after_end)[0])
+
+    def expired_through(self, watermark: Timestamp) -> int:
+        """The last window that `watermark` expires."""
+        return int(self.expired_by(np.array([watermark]))[0])
+
+    def expired_by(self, watermarks: Ints) -> Ints:
+        """The last window that each watermark expires."""
+        if self.spec.lateness.is_forever:
+            return np.full(len(watermarks), NO_WINDOW)
+        return self._ended(watermarks, self.spec.lateness.micros, self.spec.semantics.expires_after_horizon)
+
+    def too_late(self, times: Ints, last: Ints, watermarks: Ints) -> Bools:
+        """Which records are dead: all their windows expired, or they themselves are too far behind."""
+        if self.spec.semantics.late_by is LateBy.RECORD and not self.spec.lateness.is_forever:
+            behind = np.clip(watermarks, -_FAR, _FAR) - self.spec.lateness.micros
+            return np.where(watermarks >= END_OF_TIME, True, times < behind)
+        return last <= self.expired_by(watermarks)
+
+    def _ended(self, watermarks: Ints, lateness: int, strictly: bool) -> Ints:
+        within = np.clip(watermarks, -_FAR, _FAR) - (lateness + strictly)
+        within = np.where(watermarks >= END_OF_TIME, END_OF_TIME, within)
+        return np.where(watermarks == START_OF_TIME, NO_WINDOW, self.slicing.last_ending_by(within))

@@ -1,0 +1,103 @@
+"""The message store: records kept by slice, for the aggregates and the readers that need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.groups import Groups, Ints
+from fanlight.kernels.keys import encode
+from fanlight.kernels.slicing import spread
+from fanlight.operators.log import ChunkLog
+from fanlight.operators.plan import Plan, plain, value_type
+from fanlight.operators.taken import Taken
+from fanlight.state.store import ChunkStore
+
+_OWN = [pa.field("arrival", pa.int64()), pa.field("live_from", pa.int64()), pa.field("time", pa.int64())]
+
+
+class Messages:
+    """Accepted records by slice, each with its arrival number, its time and the first window it counts in."""
+
+    def __init__(self, plan: Plan, store: ChunkStore) -> None:
+        self._plan = plan
+        self._columns = plan.message_columns
+        fields = [pa.field(f"v.{name}", value_type(plan.schema.field(name).type)) for name in self._columns]
+        self._schema = pa.schema([*_OWN, *fields])
+        self._log = ChunkLog(store, "records")
+
+    @property
+    def slices(self) -> Ints:
+        """The slices that hold anything, ascending."""
+        return self._log.slices
+
+    def append(self, taken: Taken) -> None:
+        """Keep the records of a bundle."""
+        order = np.argsort(taken.slices, kind="stable")
+        live_from = np.broadcast_to(taken.expired + 1, len(taken))
+        own = [pa.array(column) for column in (taken.arrivals, live_from, taken.bundle.times)]
+        columns = [plain(taken.bundle.batch.column(name)) for name in self._columns]
+        kept = pa.record_batch([*own, *columns], schema=self._schema)
+        self._log.append(taken.slices[order], kept.take(pa.array(order)))
+
+    def read(self, slices: Iterable[int]) -> pa.RecordBatch:
+        """The messages of these slices."""
+        _, chunks = self._log.read(slices)
+        table = pa.Table.from_batches(chunks, schema=self._schema).combine_chunks()
+        return table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], schema=self._schema)
+
+    def retire(self, slices: Iterable[int]) -> None:
+        """Delete whole slices."""
+        self._log.retire(slices)
+
+    def values(self, windows: Ints, keys: list[pa.Array], after: Ints | None) -> list[tuple[int, pa.Array]]:
+        """What the gathered aggregates say of these panes: (place in the result, one value a pane).
+
+        `after` leaves out, pane by pane, the messages that arrived up to that number: the discarding mode.
+        """
+        slicing = self._plan.slicing
+        wanted = np.unique(windows)
+        first = [slicing.members(int(window))[0] for window in wanted]
+        last = [slicing.members(int(window))[1] for window in wanted]
+        _, members = spread(np.array(first, np.int64), np.array(last, np.int64))
+        messages = self.read(np.unique(members).tolist())
+        rows, panes = self._assign(messages, windows, keys)
+        arrivals = messages.column("arrival").to_numpy()[rows]
+        if after is not None:
+            fresh = arrivals > after[panes]
+            rows, panes, arrivals = rows[fresh], panes[fresh], arrivals[fresh]
+        times = messages.column("time").to_numpy()[rows]
+        groups = Groups(panes, len(windows))
+        places = pa.array(rows)
+        return [
+            (
+                gathered.place,
+                gathered.reducer.compute(
+                    messages.column(f"v.{gathered.column}").take(places), times, arrivals, groups
+                ),
+            )
+            for gathered in self._plan.gathered
+        ]
+
+    def _assign(self, messages: pa.RecordBatch, windows: Ints, keys: list[pa.Array]) -> tuple[Ints, Ints]:
+        """Every (message, pane) pair, by matching keys and windows."""
+        slicing = self._plan.slicing
+        times = messages.column("time").to_numpy()
+        first, last = slicing.windows(slicing.slices(times))
+        rows, covering = spread(np.maximum(first, messages.column("live_from").to_numpy()), last)
+        own = [messages.column(f"v.{name}") for name in self._plan.spec.keys]
+        both = [pa.concat_arrays([pane, message]) for pane, message in zip(keys, own, strict=True)]
+        found = encode(both, len(windows) + len(messages))
+        lowest = int(windows.min())
+        span = int(windows.max()) - lowest + 1
+        known = (covering >= lowest) & (covering < lowest + span)
+        rows, covering = rows[known], covering[known]
+        pane_ids = (windows - lowest) * found.count + found.codes[: len(windows)]
+        row_ids = (covering - lowest) * found.count + found.codes[len(windows) :][rows]
+        order = np.argsort(pane_ids)
+        place = np.minimum(np.searchsorted(pane_ids[order], row_ids), len(order) - 1)
+        panes = order[place]
+        match = pane_ids[panes] == row_ids
+        return rows[match], panes[match]

@@ -1,0 +1,99 @@
+"""Panes that fire once, when their window expires: their slices are all the state there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.fold import Partials
+from fanlight.kernels.groups import Ints
+from fanlight.kernels.keys import encode, encode_in_order
+from fanlight.kernels.pairs import Pairs
+from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
+from fanlight.operators.firing import Firings
+from fanlight.operators.log import PartialLog
+from fanlight.operators.messages import Messages
+from fanlight.operators.panes import Content, Moment
+from fanlight.operators.plan import Plan
+from fanlight.operators.stacks import TwoStacks
+from fanlight.operators.taken import Taken
+from fanlight.state.store import ChunkStore
+
+
+class OncePanes:
+    """Takes records into slices; a window's panes are merged from its slices when it expires."""
+
+    def __init__(self, plan: Plan, store: ChunkStore, messages: Messages | None) -> None:
+        self._plan = plan
+        self._log = PartialLog(plan, store)
+        self._messages = messages
+        self._stacks = TwoStacks(plan, self._log) if plan.slicing.width > 1 else None
+
+    def take_in(self, taken: Taken, moment: Moment) -> Taken:
+        """Append the records' partials to their slices. Nothing is read."""
+        plan = self._plan
+        found = encode(taken.keys(plan), len(taken.slices))
+        pairs = Pairs.of(taken.slices, found.codes, found.count)
+        partials = plan.fold.partial(taken.values(plan), taken.bundle.times, pairs.groups, taken.counted(plan))
+        slices, codes, partials = pairs.settle(partials)
+        keys = found.take(codes)
+        self._log.append(slices, keys, partials)
+        if self._stacks is not None:
+            self._stacks.touch(slices, keys, partials)
+        return taken
+
+    def fire(self, moment: Moment) -> Firings | None:
+        """The panes of the windows that expired in this step."""
+        due = self._windows(moment.expired_before + 1, moment.expired)
+        if not len(due):
+            return None
+        windows, keys, partials = self._panes(due, serving=True)
+        ends = self._plan.slicing.bounds(windows)[1]
+        times = self._plan.fold.stamps(partials, ends, self._plan.spec.tick.micros)
+        return Firings.once(keys, windows, self._values(windows, keys, partials), times)
+
+    def retire(self, through: int) -> None:
+        """Delete the slices whose last window is `through` or before."""
+        slices = self._log.slices
+        self._log.retire(slices[self._plan.slicing.windows(slices)[1] <= through].tolist())
+
+    def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> Content:
+        """What the live panes of these windows hold now."""
+        due = self._windows(first, last)
+        if not len(due):
+            return Content.empty(self._plan)
+        windows, keys, partials = self._panes(due, serving=False)
+        return Content(windows, keys, partials.rows, self._values(windows, keys, partials))
+
+    def _windows(self, first: int, last: int) -> Ints:
+        """The windows first..last that hold anything."""
+        slices = self._log.slices
+        low, high = self._plan.slicing.windows(slices)
+        _, windows = spread(np.maximum(low, first), np.minimum(high, last))
+        return np.unique(windows)
+
+    def _panes(self, windows: Ints, *, serving: bool) -> tuple[Ints, list[pa.Array], Partials]:
+        """The panes of these windows in order: window, keys, partials. Only serving may move the stacks on."""
+        if self._stacks is not None and serving:
+            return self._stacks.serve(windows)
+        members = [self._plan.slicing.members(int(window)) for window in windows]
+        first, last = np.array(members, np.int64).T
+        places, slices = spread(first, last)
+        owners, keys, partials = self._log.read(np.unique(slices).tolist())
+        order = np.argsort(slices, kind="stable")
+        low = np.searchsorted(slices[order], owners, "left")
+        high = np.searchsorted(slices[order], owners, "right")
+        rows, found_at = spread(low, high - 1)
+        found = encode_in_order(keys, len(owners))
+        pairs = Pairs.of(windows[places[order[found_at]]], found.codes[rows], found.count)
+        outer, codes, merged = pairs.settle(self._plan.fold.merge(partials.take(rows), pairs.groups))
+        return outer, found.take(codes), merged
+
+    def _values(self, windows: Ints, keys: list[pa.Array], partials: Partials) -> list[pa.Array]:
+        values = dict(
+            zip((place for place, _ in self._plan.folded), self._plan.fold.finish(partials), strict=True)
+        )
+        if self._plan.gathered and self._messages is not None:
+            values.update(self._messages.values(windows, keys, None))
+        return [values[place] for place in sorted(values)]
+

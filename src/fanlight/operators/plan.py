@@ -1,0 +1,123 @@
+"""A spec bound to the columns it meets: every name looked up, every type checked, every kernel chosen."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from fanlight.errors import InputError
+from fanlight.kernels.fold import Fold
+from fanlight.kernels.keys import check_key
+from fanlight.kernels.reducers import MessageReducer, Reducer, bind
+from fanlight.kernels.slicing import Slicing
+from fanlight.model.spec import WindowSpec
+
+MOMENT = pa.timestamp("us", "UTC")
+WINDOW = pa.struct([pa.field("start", MOMENT), pa.field("end", MOMENT)])
+PANE = pa.struct(
+    [
+        pa.field("op", pa.string()),
+        pa.field("timing", pa.string()),
+        pa.field("index", pa.int64()),
+        pa.field("revision", pa.int64()),
+        pa.field("is_last", pa.bool_()),
+        pa.field("time", MOMENT),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """An aggregate that needs the messages: where its value stands in the result, and its column."""
+
+    place: int
+    column: str
+    reducer: MessageReducer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one shard needs to know: the spec, the slicing, the kernels, the schemas."""
+
+    spec: WindowSpec
+    schema: pa.Schema
+    slicing: Slicing
+    fold: Fold
+    folded: tuple[tuple[int, str | None], ...]
+    """For each incremental aggregate: where its value stands in the result, and its column."""
+    gathered: tuple[Gathered, ...]
+    result: pa.Schema
+
+    @property
+    def key_fields(self) -> list[pa.Field]:
+        """The key columns of the result and of every chunk."""
+        return [self.result.field(name) for name in self.spec.keys]
+
+    @property
+    def message_columns(self) -> tuple[str, ...]:
+        """The input columns a stored message keeps."""
+        retention = self.spec.retention
+        if retention is not None and retention.messages:
+            return tuple(self.schema.names)
+        return tuple(dict.fromkeys((*self.spec.keys, *(gathered.column for gathered in self.gathered))))
+
+    @staticmethod
+    def bind(spec: WindowSpec, schema: pa.Schema) -> Plan:
+        """Look up every column of `spec` in `schema` and choose the kernels.
+
+        Called once, when the first records or a declared schema are seen.
+        """
+        for name in spec.columns:
+            if not (spec.in_processing_time and name == spec.time):
+                require_column(schema, name)
+        for name in spec.keys:
+            check_key(name, schema.field(name).type)
+        reducers: list[Reducer] = []
+        folded: list[tuple[int, str | None]] = []
+        gathered: list[Gathered] = []
+        outputs: list[pa.Field] = []
+        for place, (name, aggregate) in enumerate(spec.aggregates):
+            kind = None if aggregate.column is None else value_type(schema.field(aggregate.column).type)
+            reducer = bind(aggregate, kind)
+            outputs.append(pa.field(name, reducer.output))
+            if isinstance(reducer, MessageReducer):
+                assert aggregate.column is not None
+                gathered.append(Gathered(place, aggregate.column, reducer))
+            else:
+                folded.append((place, aggregate.column))
+                reducers.append(reducer)
+        keys = [pa.field(name, value_type(schema.field(name).type)) for name in spec.keys]
+        result = pa.schema([*keys, pa.field("window", WINDOW), *outputs, pa.field("pane", PANE)])
+        return Plan(
+            spec,
+            schema,
+            Slicing.of(spec.window, spec.semantics),
+            Fold(tuple(reducers), spec.firing_time),
+            tuple(folded),
+            tuple(gathered),
+            result,
+        )
+
+
+def require_column(schema: pa.Schema, name: str) -> None:
+    """Refuse a column that is not there, or there twice, and say what is."""
+    found = schema.get_all_field_indices(name)
+    if len(found) == 1:
+        return
+    if found:
+        raise InputError(f"Column {name!r} stands in the input {len(found)} times. Rename all but one.")
+    near = difflib.get_close_matches(name, schema.names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"Column {name!r} is not in the input, which has {', '.join(schema.names) or 'none'}.{hint}")
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values: a dictionary's own."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """A column without its dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

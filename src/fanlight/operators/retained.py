@@ -1,0 +1,70 @@
+"""Expired windows that stay readable: by time, by count, never changing again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
+from fanlight.model.duration import Duration
+from fanlight.model.retention import Retention
+from fanlight.model.timestamp import END_OF_TIME, Timestamp
+from fanlight.operators.panes import Content
+from fanlight.operators.plan import Plan
+from fanlight.state.store import Address, ChunkStore
+
+_SPACE = "retained"
+
+
+class Retained:
+    """What windows held when they expired."""
+
+    def __init__(self, plan: Plan, store: ChunkStore, retention: Retention) -> None:
+        self._plan = plan
+        self._store = store
+        self._retention = retention
+        values = [plan.result.field(name) for name, _ in plan.spec.aggregates]
+        self._schema = pa.schema([*plan.key_fields, pa.field("rows", pa.int64()), *values])
+        self._windows = [address.slice for address in store.list(_SPACE)]
+
+    def keep(self, content: Content) -> None:
+        """Keep what windows held, one chunk a window."""
+        if not len(content.windows):
+            return
+        chunk = pa.record_batch([*content.keys, pa.array(content.rows), *content.values], schema=self._schema)
+        windows, starts = np.unique(content.windows, return_index=True)
+        for window, start, end in zip(windows.tolist(), starts, [*starts[1:], len(chunk)], strict=True):
+            self._store.put(Address(_SPACE, window, 0), chunk.slice(start, end - start))
+        self._windows = sorted({*self._windows, *windows.tolist()})
+
+    def trim(self, watermark: Timestamp) -> None:
+        """Forget what is past its time, and all but the newest `count` windows."""
+        gone = set() if self._retention.count is None else set(self._windows[: -self._retention.count])
+        through = self._forgotten_through(watermark)
+        gone |= {window for window in self._windows if window <= through}
+        for window in gone:
+            self._store.delete(Address(_SPACE, window, 0))
+        self._windows = [window for window in self._windows if window not in gone]
+
+    def oldest(self) -> int:
+        """The first window that is still readable; past every window if there is none."""
+        return self._windows[0] if self._windows else EVERY_WINDOW
+
+    def content(self, first: int, last: int) -> Content:
+        """What the retained windows first..last held."""
+        windows = [window for window in self._windows if first <= window <= last]
+        if not windows:
+            return Content.empty(self._plan)
+        chunks = [self._store.get(Address(_SPACE, window, 0)) for window in windows]
+        columns = pa.Table.from_batches(chunks, schema=self._schema).combine_chunks().to_batches()[0].columns
+        keys = len(self._plan.key_fields)
+        owners = np.repeat(np.array(windows, np.int64), [len(chunk) for chunk in chunks])
+        return Content(owners, columns[:keys], columns[keys].to_numpy(), columns[keys + 1 :])
+
+    def _forgotten_through(self, watermark: Timestamp) -> int:
+        horizon = Duration(self._retention.time.micros)
+        if horizon.is_forever or self._plan.spec.lateness.is_forever:
+            return NO_WINDOW
+        if watermark < END_OF_TIME:
+            watermark = max(watermark, -(2**61)) - self._plan.spec.lateness.micros - horizon.micros
+        return int(self._plan.slicing.last_ending_by(np.array([watermark]))[0])

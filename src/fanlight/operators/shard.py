@@ -1,0 +1,201 @@
+"""One shard: the five stops of a record are judge, take in, fire, retire, and out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.operators.accounting import Accounting, DeadLetters
+from fanlight.operators.lateness import Lateness
+from fanlight.operators.messages import Messages
+from fanlight.operators.once import OncePanes
+from fanlight.operators.panes import Content, Moment, Panes, Signal
+from fanlight.operators.plan import Plan
+from fanlight.operators.retained import Retained
+from fanlight.operators.taken import Bundle, judge
+from fanlight.operators.triggered import TriggeredPanes
+from fanlight.state.store import Address, ChunkStore
+
+_INDEX = Address("index", 0, 0)
+_QUIET = Signal()
+
+
+class ShardOperator:
+    """The logic of one share of the keys.
+
+    Everything it knows is in the store; what it holds besides can be built again from there. A step that fails
+    changes nothing.
+    """
+
+    watermark: Timestamp
+    clock: Timestamp
+    arrived: int
+    """How many records have come."""
+    notes: dict[str, Any]
+    """What the caller keeps with the state."""
+    _panes: Panes
+
+    def __init__(self, plan: Plan, store: ChunkStore) -> None:
+        self.plan = plan
+        self._store = store
+        self._lateness = Lateness(plan.spec, plan.slicing)
+        self.letters = DeadLetters(plan.schema)
+        self.accounting = Accounting()
+        self.reload()
+
+    def step(
+        self,
+        bundle: Bundle | None = None,
+        watermark: Timestamp = START_OF_TIME,
+        clock: Timestamp = START_OF_TIME,
+        signal: Signal = _QUIET,
+        notes: dict[str, Any] | None = None,
+    ) -> list[pa.RecordBatch]:
+        """Take a bundle, then a watermark, then a clock; return what leaves, in order.
+
+        `notes` are kept with the state, for the caller to find after a restart.
+        """
+        return self._atomically(lambda: self._step(bundle, watermark, clock, signal), notes)
+
+    def end(self, notes: dict[str, Any] | None = None) -> list[pa.RecordBatch]:
+        """Close and expire every window; nothing remains."""
+        return self._atomically(self._end, notes)
+
+    def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> list[tuple[str, Content]]:
+        """What windows hold: the live ones, and the expired ones that are still readable."""
+        retained = [] if self._retained is None else [("expired", self._retained.content(first, last))]
+        closed = self._lateness.closed_through(self.watermark)
+        return [
+            *retained,
+            ("closed", self._panes.content(first, min(last, closed))),
+            ("open", self._panes.content(max(first, closed + 1), last)),
+        ]
+
+    def records(self, first: Timestamp, last: Timestamp) -> pa.RecordBatch | None:
+        """The stored messages of the slices from `first` to `last`; None if messages are not kept."""
+        if self._messages is None:
+            return None
+        slices = self._messages.slices
+        low, high = self.plan.slicing.slices(np.array([first, last]))
+        return self._messages.read(slices[(slices >= low) & (slices <= high)].tolist())
+
+    def _step(
+        self, bundle: Bundle | None, watermark: Timestamp, clock: Timestamp, signal: Signal
+    ) -> list[pa.RecordBatch]:
+        self.clock = max(self.clock, clock)
+        target = max(self.watermark, watermark)
+        leaving: list[pa.RecordBatch] = []
+        for part, reached in self._parts(bundle, target):
+            leaving += self._advance(part, self._moment(reached, signal))
+            self.watermark = reached
+        return leaving
+
+    def _end(self) -> list[pa.RecordBatch]:
+        closed, expired = self._through(self.watermark)
+        moment = Moment(
+            END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, _QUIET
+        )
+        leaving = self._advance(None, moment)
+        self.watermark = END_OF_TIME
+        return leaving
+
+    def _parts(self, bundle: Bundle | None, target: Timestamp) -> list[tuple[Bundle | None, Timestamp]]:
+        """The step's bundle and watermark; cut where panes that fire once must not see what came after they expired.
+
+        Only a bundle judged record by record is cut, wherever its running watermark expires another window.
+        """
+        if bundle is None or len(bundle.watermarks) < 2 or not self.plan.spec.fires_once:
+            return [(bundle, target)]
+        expired = self._lateness.expired_by(bundle.watermarks)
+        cuts = (np.flatnonzero(np.diff(expired)) + 1).tolist()
+        starts, ends = [0, *cuts], [*cuts, len(bundle)]
+        reached = [int(bundle.watermarks[cut]) for cut in cuts]
+        parts = [bundle.part(start, end) for start, end in zip(starts, ends, strict=True)]
+        return list(zip(parts, [*reached, max(target, int(bundle.watermarks[-1]))], strict=True))
+
+    def _advance(self, bundle: Bundle | None, moment: Moment) -> list[pa.RecordBatch]:
+        if bundle is not None and len(bundle):
+            taken = judge(self.plan, self._lateness, bundle, self.arrived, self.letters, self.accounting)
+            self.arrived += len(bundle)
+            if len(taken):
+                taken = self._panes.take_in(taken, moment)
+            if self._messages is not None and len(taken):
+                self._messages.append(taken)
+            self.accounting.accepted += len(taken)
+        firings = self._panes.fire(replace(moment, arrived=self.arrived - 1))
+        self._retire(moment)
+        return [] if firings is None else [firings.to_batch(self.plan)]
+
+    def _retire(self, moment: Moment) -> None:
+        through = moment.expired
+        if self._retained is not None:
+            self._retained.keep(self._panes.content(moment.expired_before + 1, through))
+            self._retained.trim(moment.watermark)
+            if self.plan.spec.retention is not None and self.plan.spec.retention.messages:
+                through = min(through, self._retained.oldest() - 1)
+        self._panes.retire(moment.expired)
+        if self._messages is not None:
+            slices = self._messages.slices
+            self._messages.retire(slices[self.plan.slicing.windows(slices)[1] <= through].tolist())
+
+    def _moment(self, watermark: Timestamp, signal: Signal) -> Moment:
+        closed_before, expired_before = self._through(self.watermark)
+        closed, expired = self._through(watermark)
+        return Moment(
+            watermark, self.clock, closed_before, closed, expired_before, expired, self.arrived - 1, signal
+        )
+
+    def _through(self, watermark: Timestamp) -> tuple[int, int]:
+        return self._lateness.closed_through(watermark), self._lateness.expired_through(watermark)
+
+    def _atomically(self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None) -> list[pa.RecordBatch]:
+        letters = self.letters.count
+        try:
+            leaving = work()
+            self._save(notes)
+            self._store.commit()
+        except BaseException:
+            self._store.rollback()
+            self.letters.cut(letters)
+            self.reload()
+            raise
+        return leaving
+
+    def _save(self, notes: dict[str, Any] | None) -> None:
+        self.notes = self.notes if notes is None else notes
+        index = {
+            "watermark": self.watermark,
+            "clock": self.clock,
+            "arrived": self.arrived,
+            "accounting": self.accounting.as_dict(),
+            "notes": self.notes,
+        }
+        text = json.dumps(index, sort_keys=True)
+        self._store.put(_INDEX, pa.record_batch([pa.array([text])], names=["index"]))
+
+    def reload(self) -> None:
+        """Take everything from the store, as after a restart."""
+        index: dict[str, Any] = {}
+        if _INDEX in self._store.list("index"):
+            index = json.loads(self._store.get(_INDEX).column("index")[0].as_py())
+        self.watermark = index.get("watermark", START_OF_TIME)
+        self.clock = index.get("clock", 0)
+        self.arrived = index.get("arrived", 0)
+        self.notes = index.get("notes", {})
+        for name, count in index.get("accounting", Accounting().as_dict()).items():
+            setattr(self.accounting, name, count)
+        plan, store = self.plan, self._store
+        self._messages = Messages(plan, store) if plan.spec.needs_messages else None
+        retention = plan.spec.retention
+        self._retained = None if retention is None else Retained(plan, store, retention)
+        if plan.spec.fires_once:
+            self._panes = OncePanes(plan, store, self._messages)
+        else:
+            self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)

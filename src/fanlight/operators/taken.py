@@ -1,0 +1,123 @@
+"""Judging a bundle: which records are taken in, and from which window on they count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.groups import Bools, Ints
+from fanlight.model.letters import Reason
+from fanlight.model.semantics import LateBy
+from fanlight.operators.accounting import Accounting, DeadLetters
+from fanlight.operators.lateness import Lateness
+from fanlight.operators.plan import Plan, plain
+
+_RANGE = 1 << 16
+"""Up to this many slices a bundle's slices are judged one by one instead of its records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What one step takes in: records with a readable time, and the watermark they are judged against."""
+
+    batch: pa.RecordBatch
+    times: Ints
+    watermarks: Ints
+    """One for all, or one a record."""
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def where(self, mask: Bools) -> Bundle:
+        """The records that `mask` keeps."""
+        return Bundle(self.batch.filter(pa.array(mask)), self.times[mask], _where(self.watermarks, mask))
+
+    def part(self, start: int, end: int) -> Bundle:
+        """The records from `start` up to `end`."""
+        watermarks = self.watermarks[start:end] if len(self.watermarks) > 1 else self.watermarks
+        return Bundle(self.batch.slice(start, end - start), self.times[start:end], watermarks)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Records that passed judgement: their slices, and the last window that had expired when they came."""
+
+    bundle: Bundle
+    slices: Ints
+    expired: Ints
+    """One for all, or one a record."""
+    arrived: int
+    places: Ints | None = None
+    """Where in the bundle as it came the records stood; None if none was left out."""
+
+    def __len__(self) -> int:
+        return len(self.slices)
+
+    @property
+    def arrivals(self) -> Ints:
+        """The number of each record, counted as they came."""
+        places = np.arange(len(self)) if self.places is None else self.places
+        return places + self.arrived
+
+    def keys(self, plan: Plan) -> list[pa.Array]:
+        """The key columns."""
+        return [plain(self.bundle.batch.column(name)) for name in plan.spec.keys]
+
+    def values(self, plan: Plan) -> list[pa.Array | None]:
+        """The column of each incremental aggregate."""
+        batch = self.bundle.batch
+        return [None if name is None else plain(batch.column(name)) for _, name in plan.folded]
+
+    def counted(self, plan: Plan) -> Bools | None:
+        """Which records a firing's time looks at; None is all of them."""
+        if not plan.spec.semantics.holds:
+            return None
+        return self.bundle.times >= self.bundle.watermarks
+
+    def where(self, mask: Bools) -> Taken:
+        """The records that `mask` keeps."""
+        places = np.flatnonzero(mask) if self.places is None else self.places[mask]
+        return Taken(self.bundle.where(mask), self.slices[mask], _where(self.expired, mask), self.arrived, places)
+
+
+def judge(
+    plan: Plan, lateness: Lateness, bundle: Bundle, arrived: int, letters: DeadLetters, accounting: Accounting
+) -> Taken:
+    """Bury what no window takes and what comes too late for all of its windows; the rest is taken in.
+
+    Records are numbered as they arrive, from `arrived` on. The taken ones are not counted yet: the caller may still
+    find that their panes have finished.
+    """
+    slices = plan.slicing.slices(bundle.times)
+    expired = lateness.expired_by(bundle.watermarks)
+    taken = Taken(bundle, slices, expired, arrived)
+    homeless, dead = _verdict(plan, lateness, taken)
+    if not (homeless.any() or dead.any()):
+        return taken
+    accounting.dead_letters += letters.bury(bundle.batch, homeless, Reason.NO_WINDOW, bundle.watermarks)
+    accounting.dead_letters += letters.bury(bundle.batch, dead, Reason.EXPIRED, bundle.watermarks)
+    return taken.where(~(homeless | dead))
+
+
+def _verdict(plan: Plan, lateness: Lateness, taken: Taken) -> tuple[Bools, Bools]:
+    """Which records no window takes, and which come too late."""
+    slices, bundle = taken.slices, taken.bundle
+    by_window = plan.spec.semantics.late_by is LateBy.WINDOW
+    if by_window and len(taken.expired) == 1 and len(slices):
+        lowest, highest = int(slices.min()), int(slices.max())
+        if highest - lowest < min(_RANGE, len(slices)):  # records of one slice share their fate
+            fate = np.arange(lowest, highest + 1)
+            first, last = plan.slicing.windows(fate)
+            homeless, dead = last < first, (last <= taken.expired) & (last >= first)
+            if not (homeless.any() or dead.any()):
+                return homeless, dead
+            return homeless[slices - lowest], dead[slices - lowest]
+    first, last = plan.slicing.windows(slices)
+    homeless = last < first
+    return homeless, lateness.too_late(bundle.times, last, bundle.watermarks) & ~homeless
+
+
+def _where(column: Ints, mask: Bools) -> Ints:
+    return column[mask] if len(column) > 1 else column

@@ -1,0 +1,148 @@
+"""The triggers that look at something: counts, clocks, watermarks, signals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fanlight.kernels.groups import Bools, Ints
+from fanlight.model.timestamp import Timestamp
+from fanlight.operators.trigger.node import NOT_DUE, UNSET, Finishing, News, Node, Now, State, length
+
+_FAR = 2**62
+
+
+class AfterNode(Finishing):
+    """Ready after so many records."""
+
+    def __init__(self, name: str, records: int) -> None:
+        super().__init__(name)
+        self._records = records
+
+    @property
+    def columns(self) -> dict[str, tuple[str, int]]:
+        return {**super().columns, f"{self.name}.count": ("int64", 0)}
+
+    def told(self, state: State, mask: Bools, news: News) -> None:
+        state[f"{self.name}.count"][mask] += news.counts[mask]
+
+    def ready(self, state: State, now: Now) -> Bools:
+        enough: Bools = state[f"{self.name}.count"] >= self._records
+        return enough
+
+    def fired(self, state: State, mask: Bools, now: Now) -> None:
+        self.finish(state, mask)
+
+    def reset(self, state: State, mask: Bools) -> None:
+        super().reset(state, mask)
+        state[f"{self.name}.count"][mask] = 0
+
+
+class DelayNode(Finishing):
+    """Ready when the clock is so far past the first record."""
+
+    def __init__(self, name: str, delay: int, strictly: bool) -> None:
+        super().__init__(name)
+        self._wait = delay + strictly
+
+    @property
+    def columns(self) -> dict[str, tuple[str, int]]:
+        return {**super().columns, f"{self.name}.since": ("int64", UNSET)}
+
+    @property
+    def has_timers(self) -> bool:
+        return True
+
+    def told(self, state: State, mask: Bools, news: News) -> None:
+        since = state[f"{self.name}.since"]
+        since[mask & (since == UNSET)] = news.clock
+
+    def ready(self, state: State, now: Now) -> Bools:
+        over: Bools = self._over(state) <= now.clock
+        return over
+
+    def fired(self, state: State, mask: Bools, now: Now) -> None:
+        self.finish(state, mask)
+
+    def reset(self, state: State, mask: Bools) -> None:
+        super().reset(state, mask)
+        state[f"{self.name}.since"][mask] = UNSET
+
+    def due(self, state: State) -> tuple[Ints, Ints]:
+        over = np.where(self.done(state), NOT_DUE, self._over(state))
+        return over, np.full(length(state), NOT_DUE)
+
+    def _over(self, state: State) -> Ints:
+        since = state[f"{self.name}.since"]
+        return np.where(since == UNSET, NOT_DUE, np.maximum(since, -_FAR) + self._wait)
+
+
+class EveryNode(Node):
+    """Ready each time the clock, or the watermark, has passed a multiple of the period."""
+
+    def __init__(self, name: str, period: int, by_watermark: bool) -> None:
+        super().__init__(name)
+        self._period = period
+        self._by_watermark = by_watermark
+
+    @property
+    def columns(self) -> dict[str, tuple[str, int]]:
+        return {f"{self.name}.last": ("int64", UNSET)}
+
+    @property
+    def has_timers(self) -> bool:
+        return True
+
+    def told(self, state: State, mask: Bools, news: News) -> None:
+        last = state[f"{self.name}.last"]
+        fresh = mask & (last == UNSET)
+        last[fresh] = news.least[fresh] if self._by_watermark else news.clock
+
+    def ready(self, state: State, now: Now) -> Bools:
+        passed: Bools = self._next(state) <= self._time(now)
+        return passed
+
+    def fired(self, state: State, mask: Bools, now: Now) -> None:
+        state[f"{self.name}.last"][mask] = self._time(now)
+
+    def reset(self, state: State, mask: Bools) -> None:
+        state[f"{self.name}.last"][mask] = UNSET
+
+    def due(self, state: State) -> tuple[Ints, Ints]:
+        never = np.full(length(state), NOT_DUE)
+        return (never, self._next(state)) if self._by_watermark else (self._next(state), never)
+
+    def _time(self, now: Now) -> Timestamp:
+        return min(now.watermark if self._by_watermark else now.clock, NOT_DUE - 1)
+
+    def _next(self, state: State) -> Ints:
+        last = state[f"{self.name}.last"]
+        following = (np.clip(last, -_FAR, _FAR) // self._period + 1) * self._period
+        return np.where((last == UNSET) | (last >= _FAR), NOT_DUE, following)
+
+
+class ExpiryNode(Finishing):
+    """Ready when the window expires."""
+
+    def ready(self, state: State, now: Now) -> Bools:
+        return now.expired
+
+    def fired(self, state: State, mask: Bools, now: Now) -> None:
+        self.finish(state, mask)
+
+
+class SignalNode(Finishing):
+    """Ready while the caller's signal is on."""
+
+    def ready(self, state: State, now: Now) -> Bools:
+        return np.full(length(state), now.signal.on)
+
+    def fired(self, state: State, mask: Bools, now: Now) -> None:
+        if now.signal.finish:
+            self.finish(state, mask)
+
+
+class NeverNode(Node):
+    """Never ready."""
+
+    def ready(self, state: State, now: Now) -> Bools:
+        return np.zeros(length(state), np.bool_)

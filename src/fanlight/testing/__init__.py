@@ -1,0 +1,24 @@
+"""What tests of windowed pipelines are made of, for users too.
+
+`script` writes a run down: steps in, transcript out. `oracle` is the brute-force reading of the law. `strategies`
+(needs hypothesis; import it by its own name) draws specs and scripts.
+"""
+
+from __future__ import annotations
+
+from fanlight.testing import oracle
+from fanlight.testing.script import Counts, DeadLetter, Firing, Key, Outcome, Record, Step, Transcript, as_key, same
+
+__all__ = [
+    "Counts",
+    "DeadLetter",
+    "Firing",
+    "Key",
+    "Outcome",
+    "Record",
+    "Step",
+    "Transcript",
+    "as_key",
+    "oracle",
+    "same",
+]

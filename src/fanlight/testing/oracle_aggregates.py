@@ -1,0 +1,173 @@
+"""Every aggregate from scratch: the whole content of a pane in, one Python value out.
+
+Nulls are left out first. Over no value a count is 0, a list is empty and everything else is null. Arithmetic is
+exact (whole numbers, decimals, fractions) and rounded once at the end, so no order of additions shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from fanlight.errors import SpecError
+from fanlight.model.aggregates import (
+    Aggregate,
+    AllTrue,
+    AnyTrue,
+    Avg,
+    Count,
+    CountDistinct,
+    First,
+    Last,
+    Listed,
+    Max,
+    Min,
+    Quantile,
+    StdDev,
+    Sum,
+    UserAggregate,
+    Variance,
+)
+from fanlight.testing.script import same
+
+EXACT_DIGITS = 1_000
+"""More digits than any sum of decimals needs, so that none is rounded."""
+
+
+def compute(aggregate: Aggregate, content: Sequence[tuple[int, Any]]) -> Any:
+    """The value of `aggregate` over (time, value) pairs in order of arrival.
+
+    >>> from fanlight.model import aggregates as fl
+    >>> compute(fl.avg("v"), [(0, 1), (1, None), (2, 4)])
+    2.5
+    """
+    timed = [(time, value) for time, value in content if value is not None]
+    values = [value for _, value in timed]
+    if isinstance(aggregate, UserAggregate):
+        return _fold(aggregate, values)
+    match aggregate:
+        case Count():
+            return len(values)
+        case CountDistinct():
+            return len(_distinct(values))
+        case Listed(by_arrival=by_arrival):
+            return values if by_arrival else [value for _, value in sorted(timed, key=_time_then_value)]
+    return _of_some(aggregate, timed, values) if values else None
+
+
+def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[Any]) -> Any:
+    match aggregate:
+        case Sum():
+            return _sum(values)
+        case Min():
+            return min(values, key=_rank)
+        case Max():
+            return max(values, key=_rank)
+        case Avg():
+            return _mean(values)
+        case Variance(population=population):
+            return _variance(values, population)
+        case StdDev(population=population):
+            return _root(_variance(values, population))
+        case First():
+            return min(timed, key=_time_then_value)[1]
+        case Last():
+            return max(timed, key=_time_then_value)[1]
+        case AnyTrue():
+            return any(values)
+        case AllTrue():
+            return all(values)
+        case Quantile(q=q):
+            return _quantile(values, q)
+    raise SpecError(f"oracle: aggregate {aggregate!r} is not one it knows. Use those of fanlight.model.aggregates.")
+
+
+def _rank(value: Any) -> tuple[bool, Any]:
+    """The order of values: as they are, NaN after every number."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return is_nan, 0 if is_nan else value
+
+
+def _time_then_value(pair: tuple[int, Any]) -> tuple[int, tuple[bool, Any]]:
+    return pair[0], _rank(pair[1])
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    different: list[Any] = []
+    for value in values:
+        if not any(same(value, seen) for seen in different):
+            different.append(value)
+    return different
+
+
+def _fold(aggregate: UserAggregate, values: list[Any]) -> Any:
+    state = aggregate.zero()
+    for value in values:
+        state = aggregate.add(state, value)
+    return aggregate.finish(state)
+
+
+def _sum(values: list[Any]) -> Any:
+    if any(isinstance(value, float) for value in values):
+        return _not_finite_sum(values) if not _all_finite(values) else _rounded(_exact_sum(values))
+    with localcontext(prec=EXACT_DIGITS):
+        return sum(values[1:], start=values[0])
+
+
+def _mean(values: list[Any]) -> float:
+    if not _all_finite(values):
+        return _not_finite_sum(values)
+    return _rounded(_exact_sum(values) / len(values))
+
+
+def _variance(values: list[Any], population: bool) -> float | None:
+    freedom = len(values) if population else len(values) - 1
+    if freedom < 1:
+        return None
+    if not _all_finite(values):
+        return math.nan
+    mean = _exact_sum(values) / len(values)
+    return _rounded(sum(((Fraction(value) - mean) ** 2 for value in values), Fraction(0)) / freedom)
+
+
+def _root(variance: float | None) -> float | None:
+    return None if variance is None else math.sqrt(variance)
+
+
+def _quantile(values: list[Any], q: float) -> float:
+    """Linear between the two values around `q * (n - 1)`.
+
+        values   1    2    4    8
+        place    0    1    2    3      q = 0.5 -> place 1.5 -> 3.0
+
+    A NaN is the greatest value: only a quantile that reaches it is NaN.
+    """
+    ordered = [float(value) for value in sorted(values, key=_rank)]
+    place = q * (len(ordered) - 1)
+    low = ordered[math.floor(place)]
+    high = ordered[math.ceil(place)]
+    # Equal ends need no arithmetic, which would turn two infinities into NaN.
+    return low if low == high else low + (high - low) * (place - math.floor(place))
+
+
+def _all_finite(values: list[Any]) -> bool:
+    return all(not isinstance(value, float) or math.isfinite(value) for value in values)
+
+
+def _not_finite_sum(values: list[Any]) -> float:
+    """What IEEE says: opposite infinities, or a NaN, make NaN."""
+    return sum(value for value in values if isinstance(value, float) and not math.isfinite(value))
+
+
+def _exact_sum(values: list[int | float | Decimal]) -> Fraction:
+    return sum((Fraction(value) for value in values), Fraction(0))
+
+
+def _rounded(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf

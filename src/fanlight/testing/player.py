@@ -1,0 +1,103 @@
+"""Playing a script on the embedded engine, to lay its transcript beside the oracle's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fanlight.embedded.standalone import WindowOperator
+from fanlight.model.firing import Op, Timing
+from fanlight.model.letters import Reason
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.windows import Window
+from fanlight.testing.script import DeadLetter, Firing, Outcome, Step, Transcript, as_key
+
+_OPS = {op.code: op for op in Op}
+
+
+def play(
+    spec: WindowSpec, steps: Sequence[Step], schema: pa.Schema, *, restore_before: Collection[int] = ()
+) -> Transcript:
+    """What the embedded engine gives for `steps`; before the steps of `restore_before` it is written down and read back.
+
+    >>> from fanlight.model.aggregates import count
+    >>> from fanlight.model.windows import tumbling
+    >>> spec = WindowSpec(time="ts", window=tumbling("10 us"), aggregates=(("n", count()),))
+    >>> steps = [Step(records=({"ts": 3}, {"ts": 4})), Step(end=True)]
+    >>> [firing.values for firing in play(spec, steps, pa.schema({"ts": pa.int64()})).firings]
+    [{'n': 2}]
+    """
+    player = Player(spec, schema)
+    outcomes = []
+    for place, step in enumerate(steps):
+        if place in restore_before:
+            player.restore()
+        outcomes.append(player.step(step))
+    return Transcript(outcomes)
+
+
+class Player:
+    """A standalone operator that takes steps and gives outcomes."""
+
+    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+        self.operator = WindowOperator(spec, schema=schema)
+
+    def step(self, step: Step) -> Outcome:
+        """One step in, one outcome out."""
+        operator, before = self.operator, self.operator.accounting.as_dict()
+        if step.signal is not None:
+            operator.advance(signal=step.signal, finish=step.finish)
+        if step.end:
+            operator.end()
+        elif step.records:
+            operator.add(list(step.records), watermark=step.watermark, clock=step.clock)
+        else:
+            operator.advance(watermark=step.watermark, clock=step.clock)
+        after = operator.accounting.as_dict()
+        return Outcome(
+            tuple(_firing(operator.spec, row) for row in _rows(operator.take())),
+            tuple(_letter(row) for row in operator.take_dead_letters().to_pylist()),
+            after["received"] - before["received"],
+            after["accepted"] - before["accepted"],
+            after["duplicates"] - before["duplicates"],
+        )
+
+    def restore(self) -> None:
+        """Write everything down and go on from what was written."""
+        self.operator = WindowOperator.restore(self.operator.spec, self.operator.snapshot())
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows with their times as microseconds."""
+    window = table.column("window").combine_chunks()
+    pane = table.column("pane").combine_chunks()
+    rows: list[dict[str, Any]] = table.drop_columns(["window", "pane"]).to_pylist()
+    moments = (window.field("start"), window.field("end"), pane.field("time"))
+    times = [moment.cast(pa.int64()).to_pylist() for moment in moments]
+    panes = pane.to_pylist()
+    for row, start, end, time, said in zip(rows, *times, panes, strict=True):
+        row["window"], row["pane"] = (start, end), {**said, "time": time}
+    return rows
+
+
+def _firing(spec: WindowSpec, row: dict[str, Any]) -> Firing:
+    start, end = row["window"]
+    pane = row["pane"]
+    return Firing(
+        as_key(row[name] for name in spec.keys),
+        Window(START_OF_TIME if start is None else start, END_OF_TIME if end is None else end),
+        {name: row[name] for name, _ in spec.aggregates},
+        _OPS[pane["op"]],
+        Timing[pane["timing"]],
+        pane["index"],
+        pane["revision"],
+        pane["is_last"],
+        pane["time"],
+    )
+
+
+def _letter(row: dict[str, Any]) -> DeadLetter:
+    return Reason(row["reason"]), row["record"]

@@ -1,0 +1,161 @@
+"""A run, written down: the steps that go in and the firings and dead letters that come out.
+
+Whatever runs a spec — the oracle, the embedded engine, Spark — takes the same `Step`s and gives the same
+`Transcript`, so two of them can be laid side by side. Times are whole microseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fanlight.model.firing import Op, Timing
+from fanlight.model.letters import Reason
+from fanlight.model.windows import Window
+
+Record = Mapping[str, Any]
+"""One row: plain Python values; the time column holds microseconds or None."""
+
+Key = tuple[Any, ...]
+"""The values of the key columns, in the order the spec names them; see `as_key`."""
+
+DeadLetter = tuple[Reason, Record]
+"""Why a record could not be used, and the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step takes in; any of it may be missing.
+
+    `signal` switches the caller's signal on or off, and `None` leaves it as it was; `finish` makes it say that
+    the triggers it fires are finished, until the next switch. `end` is the end of the input.
+
+    >>> Step(records=({"ts": 1, "v": 7},), watermark=10)
+    Step(records=({'ts': 1, 'v': 7},), watermark=10, clock=None, signal=None, finish=False, end=False)
+    """
+
+    records: tuple[Record, ...] = ()
+    watermark: int | None = None
+    clock: int | None = None
+    signal: bool | None = None
+    finish: bool = False
+    end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One output row: a pane's values and what the row says about itself."""
+
+    key: Key
+    window: Window
+    values: dict[str, Any]
+    op: Op
+    timing: Timing
+    index: int
+    revision: int
+    is_last: bool
+    time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the records that came."""
+
+    records_in: int = 0
+    accepted: int = 0
+    duplicates: int = 0
+    dead_letters: int = 0
+
+    @property
+    def adds_up(self) -> bool:
+        """The law of accounting: in = accepted + duplicates + dead letters."""
+        return self.records_in == self.accepted + self.duplicates + self.dead_letters
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.records_in + other.records_in,
+            self.accepted + other.accepted,
+            self.duplicates + other.duplicates,
+            self.dead_letters + other.dead_letters,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one step gave: firings in their order, dead letters in order of arrival.
+
+    The three numbers are counted by whoever ran the step, each for itself, so that the law of accounting can fail.
+    """
+
+    firings: tuple[Firing, ...] = ()
+    dead_letters: tuple[DeadLetter, ...] = ()
+    records_in: int = 0
+    accepted: int = 0
+    duplicates: int = 0
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the step's records."""
+        return Counts(self.records_in, self.accepted, self.duplicates, len(self.dead_letters))
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a whole run gave, step by step."""
+
+    outcomes: list[Outcome]
+
+    @property
+    def firings(self) -> list[Firing]:
+        """All firings, in the order they left."""
+        return [firing for outcome in self.outcomes for firing in outcome.firings]
+
+    @property
+    def dead_letters(self) -> list[DeadLetter]:
+        """All dead letters, in the order they came."""
+        return [letter for outcome in self.outcomes for letter in outcome.dead_letters]
+
+    @property
+    def counts(self) -> Counts:
+        """What became of all records."""
+        return sum((outcome.counts for outcome in self.outcomes), Counts())
+
+    def last_firings(self) -> dict[tuple[Key, Window], Firing]:
+        """The last row of each pane that took nothing back: what a table of results ends up with."""
+        stands = (firing for firing in self.firings if firing.op not in (Op.RETRACT, Op.DELETE))
+        return {(firing.key, firing.window): firing for firing in stands}
+
+
+def as_key(values: Iterable[Any]) -> Key:
+    """A key whose NaNs are all the same object, so that equal groups are equal tuples.
+
+    >>> as_key(["a", float("nan")]) == as_key(["a", float("nan")])
+    True
+    """
+    return tuple(math.nan if _is_nan(value) else value for value in values)
+
+
+def same(left: Any, right: Any, *, tolerance: float = 0.0) -> bool:
+    """Whether two values are equal when nulls and NaNs equal themselves, also inside lists and dicts.
+
+    `tolerance` is relative, for floats whose additions were made in another order.
+
+    >>> same({"v": [1.0, float("nan"), None]}, {"v": [1.0, float("nan"), None]})
+    True
+    """
+    if _is_nan(left) or _is_nan(right):
+        return _is_nan(left) and _is_nan(right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[k], right[k], tolerance=tolerance) for k in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        pairs = zip(left, right, strict=False)
+        return len(left) == len(right) and all(same(a, b, tolerance=tolerance) for a, b in pairs)
+    if tolerance and isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
+    return bool(left == right)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

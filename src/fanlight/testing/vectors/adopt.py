@@ -1,0 +1,75 @@
+"""Which cases Fanlight answers, and why not the others.
+
+Every rule looks at the fields of the format, never at a case's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fanlight.testing.vectors.load import Vector
+
+BUILT_OPS = ("window_agg", "assign", "assign_groups", "watermark_merge", "watermark_gen")
+BUILT_WINDOWS = ("fixed", "sliding", "global")
+
+STEP_FIELDS = {
+    "in",
+    "watermark",
+    "native",
+    "side",
+    "clock",
+    "no_timers",
+    "end",
+    "checkpoint_restore",
+    "tick",
+    "ready",
+    "finish",
+}
+
+
+class NotAdoptedError(Exception):
+    """A case that asks for something Fanlight does not do; the message is the reason."""
+
+
+def refuse(vector: Vector) -> None:
+    """Raise the reason if this case is not adopted."""
+    if vector.op not in BUILT_OPS:
+        raise NotAdoptedError(f"{vector.op}: not built yet")
+    if vector.op in ("window_agg", "assign", "assign_groups"):
+        _refuse_window(vector.mapping("window"))
+    for step in vector.steps:
+        _refuse_step(step)
+    for group in vector.expect:
+        for row in group.get("rows") or ():
+            _refuse_contradiction(row)
+
+
+def _refuse_window(window: Mapping[str, Any]) -> None:
+    kind = window.get("kind")
+    if kind not in BUILT_WINDOWS:
+        raise NotAdoptedError(f"{kind} windows are not built yet")
+    if window.get("evictor"):
+        raise NotAdoptedError(
+            "evictors are left to Flink: they throw records out of a pane by hand, so that every firing reads the "
+            "whole pane again; ask the same with a sliding window, a count window or an aggregate over messages"
+        )
+
+
+def _refuse_step(step: Mapping[str, Any]) -> None:
+    if "upsert" in step or "delete_ids" in step:
+        raise NotAdoptedError("upsert and delete_ids change a maintained view's input; an append stream has neither")
+    unknown = sorted(str(field) for field in step if field not in STEP_FIELDS)
+    if unknown:
+        raise NotAdoptedError(f"steps with `{unknown[0]}` are not built yet")
+
+
+def _refuse_contradiction(row: Any) -> None:
+    if not isinstance(row, Mapping):
+        return
+    early = row.get("timing") == "early" or row.get("early") is True
+    if early and row.get("nonspec_index", -1) != -1:
+        raise NotAdoptedError(
+            f"contradicts itself: an early firing with nonspec_index {row['nonspec_index']}; by the peer's own "
+            "definition an early pane has no non-speculative index (it is -1)"
+        )

@@ -1,0 +1,102 @@
+"""What a vector's steps are played on: a small protocol, and the embedded engine behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import pyarrow as pa
+
+from fanlight.embedded.standalone import WindowOperator
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import Timestamp
+
+
+class Driver(Protocol):
+    """One running aggregation, one step at a time; times are microseconds.
+
+    `firings` and `dead_letters` give what came since they were last asked, in the columns of the standalone operator.
+    """
+
+    def bundle(self, records: pa.RecordBatch, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+        """Take records in, as one step."""
+
+    def watermark(self, watermark: Timestamp, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+        """Move the watermark, of one input if `side` names it."""
+
+    def clock(self, clock: Timestamp) -> None:
+        """Move the clock."""
+
+    def signal(self, on: bool, *, finish: bool = False) -> None:
+        """Turn the caller's signal on or off; with `finish` the next firing is the pane's last."""
+
+    def tick(self) -> None:
+        """Let a step pass in which nothing comes."""
+
+    def end(self) -> None:
+        """The input ends."""
+
+    def checkpoint_restore(self) -> None:
+        """Stop, and go on from what was stored."""
+
+    def firings(self) -> pa.Table:
+        """The firings since the last call."""
+
+    def dead_letters(self) -> pa.Table:
+        """The dead letters since the last call."""
+
+    def state(self) -> pa.Table:
+        """The live windows and what is in them."""
+
+
+class EmbeddedDriver:
+    """The standalone operator of the embedded engine."""
+
+    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+        self._spec = spec
+        self._schema = schema
+        self._operator = WindowOperator(spec, schema=schema)
+
+    def bundle(self, records: pa.RecordBatch, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+        """Take records in, as one step."""
+        self._operator.add(records, source=side, clock=clock)
+
+    def watermark(self, watermark: Timestamp, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+        """Move the watermark, of one input if `side` names it."""
+        self._operator.advance(watermark=watermark, source=side, clock=clock)
+
+    def clock(self, clock: Timestamp) -> None:
+        """Move the clock."""
+        self._operator.advance(clock=clock)
+
+    def signal(self, on: bool, *, finish: bool = False) -> None:
+        """Turn the caller's signal on or off; with `finish` the next firing is the pane's last."""
+        self._operator.advance(signal=on, finish=finish)
+
+    def tick(self) -> None:
+        """Let a step pass in which nothing comes."""
+        self._operator.advance()
+
+    def end(self) -> None:
+        """The input ends."""
+        self._operator.end()
+
+    def checkpoint_restore(self) -> None:
+        """Throw the operator away and make it again from its snapshot."""
+        self._operator = WindowOperator.restore(self._spec, self._operator.snapshot(), schema=self._schema)
+
+    def firings(self) -> pa.Table:
+        """The firings since the last call."""
+        return self._operator.take()
+
+    def dead_letters(self) -> pa.Table:
+        """The dead letters since the last call."""
+        return self._operator.take_dead_letters()
+
+    def state(self) -> pa.Table:
+        """The live windows and what is in them."""
+        return self._operator.windows()
+
+
+ENGINES: dict[str, Callable[[WindowSpec, pa.Schema], Driver]] = {"embedded": EmbeddedDriver}
+"""The engines that vectors can be replayed on, by name."""

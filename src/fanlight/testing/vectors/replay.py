@@ -1,0 +1,69 @@
+"""One case from its fields to its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from fanlight.testing.vectors.adopt import NotAdoptedError, refuse
+from fanlight.testing.vectors.assign import assign, assign_groups
+from fanlight.testing.vectors.columns import Columns
+from fanlight.testing.vectors.declare import declare, is_on_close_view
+from fanlight.testing.vectors.drive import ENGINES
+from fanlight.testing.vectors.emitted import emitted_watermarks
+from fanlight.testing.vectors.expect import differences, groups_of, require_attributes
+from fanlight.testing.vectors.load import Vector
+from fanlight.testing.vectors.observe import firing_attributes, window_attributes
+from fanlight.testing.vectors.play import play
+
+
+class Status(Enum):
+    """How a case came out."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_ADOPTED = "not adopted"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A case's name, how it came out and why; a pass needs no reason."""
+
+    name: str
+    status: Status
+    reason: str = ""
+
+
+def replay(vector: Vector, engine: str = "embedded") -> Verdict:
+    """Run one case; whatever goes wrong in it is its verdict, never the run's."""
+    try:
+        refuse(vector)
+        problems = _OPS[vector.op](vector, engine)
+    except NotAdoptedError as reason:
+        return Verdict(vector.name, Status.NOT_ADOPTED, str(reason))
+    except Exception as error:  # noqa: BLE001 - a case that raises has failed; the others still run
+        return Verdict(vector.name, Status.FAIL, f"{type(error).__name__}: {error}")
+    if problems:
+        return Verdict(vector.name, Status.FAIL, "; ".join(problems))
+    return Verdict(vector.name, Status.PASS)
+
+
+def _window_agg(vector: Vector, engine: str) -> list[str]:
+    spec = declare(vector)
+    reads_state = vector.get("expect_mode") == "state" and not is_on_close_view(vector)
+    require_attributes(vector, window_attributes(spec) if reads_state else firing_attributes(spec))
+    columns = Columns.of(vector, spec)
+    require_attributes(vector, set(columns.schema.names), "late_output")
+    driver = ENGINES[engine](spec, columns.schema)
+    states = groups_of(vector) if reads_state else ()
+    return differences(vector, play(vector, spec, columns, driver, states=states))
+
+
+_OPS: dict[str, Callable[[Vector, str], list[str]]] = {
+    "window_agg": _window_agg,
+    "assign": lambda vector, _: assign(vector),
+    "assign_groups": lambda vector, _: assign_groups(vector),
+    "watermark_merge": lambda vector, _: emitted_watermarks(vector),
+    "watermark_gen": lambda vector, _: emitted_watermarks(vector),
+}
