@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import inspect
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,21 @@ class TestDocs:
         example = (ROOT / "examples" / "ten_lines.py").read_text(encoding="utf-8")
         assert shown
         assert all(block in example for block in shown)
+
+    def test_the_example_tells_the_story_of_the_picture(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Two orders early, a third on time, a fourth late, each taking the one before back; a fifth is too late."""
+        runpy.run_path(str(ROOT / "examples" / "ten_lines.py"))
+        lines = capsys.readouterr().out.splitlines()
+        told = [line.split() for line in lines]
+        assert [(line[0], line[1], line[3]) for line in told if line and line[0] in ("+I", "-U", "+U")] == [
+            ("+I", "EARLY", "2"),
+            ("-U", "ON_TIME", "2"),
+            ("+U", "ON_TIME", "3"),
+            ("-U", "LATE", "3"),
+            ("+U", "LATE", "4"),
+        ]
+        assert "  expired: tea of 12:05:00" in lines
+        assert lines[-1] == "8 in = 7 accepted + 0 duplicates + 1 dead letters"
 
     def test_every_link_between_pages_leads_somewhere(self) -> None:
         for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:

@@ -208,6 +208,9 @@ def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int) -
         pa.field(name, column.type) if field is None else field.with_type(column.type)
         for name, field, column in zip(names, settled, columns, strict=True)
     ]
+    if not fields:
+        # without a column, only a struct knows how many rows there are
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([])))
     settles = pa.schema(fields)
     return pa.RecordBatch.from_arrays(
         columns, schema=settles if schema is None else settles.with_metadata(schema.metadata)
@@ -260,13 +263,12 @@ def _converted(values: list[Any], kind: pa.DataType | None) -> pa.Array[Any]:
     try:
         own = _inferred(values)
     except _REFUSALS:
-        if kind is None or len(values) < 2:
-            if kind is None:
-                raise
-            return pa.array(values, kind)
+        if kind is None:
+            raise
         # no common type of their own, as for numbers beyond int64; so each is looked at by itself
-        for value in values:
-            _converted([value], kind)
+        if len(values) > 1:
+            for value in values:
+                _converted([value], kind)
         return pa.array(values, kind)
     if kind is None or own.type == kind:
         return own

@@ -108,11 +108,11 @@ class WindowOperator:
 
         Offers refused firings again first. `signal` turns the caller's signal on or off, until the next word.
         """
-        idle = watermark is None and clock is None and signal is None
+        idle = watermark is None and clock is None and signal is None and not finish
         if not self._outbox.offer() and not idle:
             self._outbox.require_room()
-        if signal is not None:
-            self._signal = Signal(signal, finish)
+        if signal is not None or finish:
+            self._signal = Signal(self._signal.on if signal is None else signal, finish)
         self._reversibly(lambda: self._advance(watermark, clock, source))
 
     def end(self) -> None:

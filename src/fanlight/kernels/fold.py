@@ -37,6 +37,14 @@ class Partials:
             [[_take(column, places) for column in columns] for columns in self.columns],
         )
 
+    def part(self, start: int, end: int) -> Partials:
+        """The rows from `start` up to `end`, as views."""
+        return Partials(
+            self.rows[start:end],
+            None if self.stamp is None else self.stamp[start:end],
+            [[column[start:end] for column in columns] for columns in self.columns],
+        )
+
     def put(self, places: Ints, rows: Partials) -> Partials:
         """These partials with `rows` at `places`; places are distinct."""
         stamp = self.stamp

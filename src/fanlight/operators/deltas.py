@@ -9,96 +9,134 @@ import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Bools, Groups, Ints
-from fanlight.kernels.keys import KeyCodes, densify, encode
+from fanlight.kernels.keys import densify, encode
 from fanlight.kernels.pairs import Pairs
+from fanlight.kernels.sliding import Stacks, by_slice
 from fanlight.kernels.slicing import spread
 from fanlight.model.timestamp import END_OF_TIME
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
 
+_FEW = 1 << 16
+"""Up to this many (cell, window) pairs are written out and merged at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deltas:
-    """One row a pane: what came to it, and the least time among that."""
+    """One row a pane: what came to it, and the least time among that where the trigger asks for it."""
 
     windows: Ints
+    codes: Ints
     keys: list[pa.Array]
     partials: Partials
     least: Ints
-    cells: _Cells
-    shares: tuple[Ints, Ints]
-    """Which cell and which pane have records in common."""
+    cells: Cells
 
     def where(self, mask: Bools) -> Deltas:
         """The panes that `mask` keeps."""
         kept = pa.array(mask)
         keys = [column.filter(kept) for column in self.keys]
-        return Deltas(self.windows[mask], keys, self.partials.take(mask), self.least[mask], self.cells, self.shares)
+        least, partials = self.least[mask], self.partials.take(mask)
+        return Deltas(self.windows[mask], self.codes[mask], keys, partials, least, self.cells)
 
     def only_in(self, panes: Bools) -> Bools:
         """Which records count in none but these panes."""
-        cells, pane = self.shares
-        alive = np.zeros(self.cells.count, np.bool_)
-        alive[cells[~panes[pane]]] = True
-        return ~alive[self.cells.of_rows]
+        cells = self.cells
+        suspects = np.flatnonzero(np.isin(cells.codes, self.codes[panes]))
+        source, windows = spread(cells.first[suspects], cells.last[suspects])
+        span = int(cells.codes.max()) + 1
+        own = windows * span + cells.codes[suspects][source]
+        elsewhere = ~np.isin(own, self.windows[panes] * span + self.codes[panes])
+        alive = np.ones(len(cells.codes), np.bool_)
+        alive[suspects] = np.bincount(source[elsewhere], minlength=len(suspects)) > 0
+        return ~alive[cells.of_rows]
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
-    """Records that share slice, key and windows: the finest grain of a bundle."""
+class Cells:
+    """Records that share key, slice and windows first..last: the finest grain of a bundle."""
 
     of_rows: Ints
+    codes: Ints
+    slices: Ints
+    first: Ints
+    last: Ints
     count: int
+    """How many key codes there are."""
 
 
-def deltas(plan: Plan, taken: Taken) -> Deltas:
-    """Fold a bundle into one row a pane. A record is folded once, however many windows overlap."""
+def deltas(plan: Plan, taken: Taken, *, timed: bool) -> Deltas:
+    """Fold a bundle into one row a pane. A record is folded once, however many windows overlap.
+
+    `timed` asks for the least time of what came.
+    """
     found = encode(taken.keys(plan), len(taken))
-    sites, site_slices, site_first = _sites(plan, taken)
+    sites, slices, first = _sites(plan, taken)
     pairs = Pairs.of(sites, found.codes, found.count)
     times = taken.bundle.times
     partials = plan.fold.partial(taken.values(plan), times, pairs.groups, taken.counted(plan))
     kept = pairs.occurring(partials.rows)
-    least = _least(times, pairs.groups)[kept]
     site, codes = pairs.split(kept)
     place = np.zeros(pairs.groups.count, np.int64)
     place[kept] = np.arange(len(kept))
-    cells = _Cells(place[pairs.groups.codes], len(kept))
-    last = plan.slicing.windows(site_slices)[1]
-    return _by_pane(plan, found, partials.take(kept), least, cells, codes, site_first[site], last[site])
+    last = plan.slicing.windows(slices[site])[1]
+    cells = Cells(place[pairs.groups.codes], codes, slices[site], first[site], last, found.count)
+    least = _least(times, pairs.groups)[kept] if timed else None
+    windows, codes, merged, least = _by_pane(plan, cells, partials.take(kept), least)
+    return Deltas(windows, codes, found.take(codes), merged, least, cells)
 
 
-def _by_pane(
-    plan: Plan,
-    found: KeyCodes,
-    partials: Partials,
-    least: Ints,
-    cells: _Cells,
-    codes: Ints,
-    first: Ints,
-    last: Ints,
-) -> Deltas:
-    source, windows = spread(first, last)
-    pairs = Pairs.of(windows, codes[source], found.count)
+def _by_pane(plan: Plan, cells: Cells, partials: Partials, least: Ints | None) -> tuple[Ints, Ints, Partials, Ints]:
+    """Merge cells into panes: written out where they are few or not plain, else window by window over two stacks."""
+    alone = plan.slicing.width == 1 and len(np.unique(cells.slices)) * cells.count >= len(cells.codes)
+    written_out = int(np.sum(cells.last - cells.first + 1))
+    if least is None and written_out > _FEW and not alone and _plain(cells):
+        return _over_stacks(plan, cells, partials)
+    source, windows = spread(cells.first, cells.last)
+    pairs = Pairs.of(windows, cells.codes[source], cells.count)
     content = plan.fold.merge(partials.take(source), pairs.groups)
-    pane_least = _least(least[source], pairs.groups)
     kept = pairs.occurring(content.rows)
-    pane_windows, pane_codes = pairs.split(kept)
-    place = np.zeros(pairs.groups.count, np.int64)
-    place[kept] = np.arange(len(kept))
-    shares = (source, place[pairs.groups.codes])
-    return Deltas(pane_windows, found.take(pane_codes), content.take(kept), pane_least[kept], cells, shares)
+    earliest = np.zeros(len(kept), np.int64) if least is None else _least(least[source], pairs.groups)[kept]
+    return *pairs.split(kept), content.take(kept), earliest
+
+
+def _plain(cells: Cells) -> bool:
+    """Whether all records of a slice count from the same window on, so that slices can be merged as wholes."""
+    same = np.flatnonzero(np.diff(cells.slices) == 0)
+    return bool(np.all(cells.first[same] == cells.first[same + 1]))
+
+
+def _over_stacks(plan: Plan, cells: Cells, partials: Partials) -> tuple[Ints, Ints, Partials, Ints]:
+    stacks = Stacks(plan.fold, cells.count)
+    stacks.rows = by_slice(cells.slices, cells.codes, partials)
+    present = np.unique(cells.slices)
+    _, windows = spread(*_live(cells, present))
+    found, codes, parts = [], [], []
+    for window in np.unique(windows).tolist():
+        value = stacks.serve(*plan.slicing.members(window))
+        here = np.flatnonzero(value.rows)
+        found.append(np.full(len(here), window))
+        codes.append(here)
+        parts.append(value.take(here))
+    merged = Partials.concat(parts)
+    return np.concatenate(found), np.concatenate(codes), merged, np.zeros(len(merged), np.int64)
+
+
+def _live(cells: Cells, slices: Ints) -> tuple[Ints, Ints]:
+    """The windows first..last of these slices."""
+    rows = np.searchsorted(cells.slices, slices)
+    return cells.first[rows], cells.last[rows]
 
 
 def _sites(plan: Plan, taken: Taken) -> tuple[Ints, Ints, Ints]:
     """Number the (slice, first window) combinations: each record's, and the slice and first window of each."""
-    if not len(taken):
-        none = np.zeros(0, np.int64)
-        return none, none, none
+    if len(taken.expired) == 1:
+        lowest = int(taken.slices.min())
+        slices = np.arange(lowest, int(taken.slices.max()) + 1)
+        return taken.slices - lowest, slices, np.maximum(plan.slicing.windows(slices)[0], taken.expired + 1)
     lowest = int(taken.slices.min())
     near = taken.slices - lowest
-    first, _ = plan.slicing.windows(taken.slices)
-    first = np.maximum(first, taken.expired + 1)
+    first = np.maximum(plan.slicing.windows(taken.slices)[0], taken.expired + 1)
     earliest = int(first.min())
     span = int(first.max()) - earliest + 1
     sites, present = densify(near * span + (first - earliest), (int(near.max()) + 1) * span)

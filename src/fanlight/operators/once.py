@@ -15,7 +15,7 @@ from fanlight.operators.log import PartialLog
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.stacks import TwoStacks
+from fanlight.operators.stacks import ServedWindows
 from fanlight.operators.taken import Taken
 from fanlight.state.store import ChunkStore
 
@@ -27,7 +27,7 @@ class OncePanes:
         self._plan = plan
         self._log = PartialLog(plan, store)
         self._messages = messages
-        self._stacks = TwoStacks(plan, self._log) if plan.slicing.width > 1 else None
+        self._served = ServedWindows(plan, self._log) if plan.slicing.width > 1 else None
 
     def take_in(self, taken: Taken, moment: Moment) -> Taken:
         """Append the records' partials to their slices. Nothing is read."""
@@ -38,8 +38,8 @@ class OncePanes:
         slices, codes, partials = pairs.settle(partials)
         keys = found.take(codes)
         self._log.append(slices, keys, partials)
-        if self._stacks is not None:
-            self._stacks.touch(slices, keys, partials)
+        if self._served is not None:
+            self._served.touch(slices, keys, partials)
         return taken
 
     def fire(self, moment: Moment) -> Firings | None:
@@ -73,9 +73,9 @@ class OncePanes:
         return np.unique(windows)
 
     def _panes(self, windows: Ints, *, serving: bool) -> tuple[Ints, list[pa.Array], Partials]:
-        """The panes of these windows in order: window, keys, partials. Only serving may move the stacks on."""
-        if self._stacks is not None and serving:
-            return self._stacks.serve(windows)
+        """The panes of these windows in order: window, keys, partials. Only serving may move on."""
+        if self._served is not None and serving:
+            return self._served.serve(windows)
         members = [self._plan.slicing.members(int(window)) for window in windows]
         first, last = np.array(members, np.int64).T
         places, slices = spread(first, last)

@@ -48,7 +48,7 @@ class TriggeredPanes:
 
     def take_in(self, taken: Taken, moment: Moment) -> Taken:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""
-        brought = deltas(self._plan, taken)
+        brought = deltas(self._plan, taken, timed=self._trigger.wants_times)
         frame = self._load(sorted(set(brought.windows.tolist()) & self._timers.keys()))
         rows = find(frame, brought.windows, brought.keys)
         if len(frame):

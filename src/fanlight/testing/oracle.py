@@ -124,7 +124,7 @@ class Oracle:
         return intake
 
     def _time(self, record: Record) -> int | Reason:
-        """A record's time; the time column is not read where the clock says it."""
+        """A record's time. In processing time it is the clock, or the watermark where that instant is over."""
         if self.spec.in_processing_time:
             return max(self.clock, self.reach.watermark)
         time: int | None = record[self.spec.time]

@@ -48,7 +48,7 @@ class Player:
     def step(self, step: Step) -> Outcome:
         """One step in, one outcome out."""
         operator, before = self.operator, self.operator.accounting.as_dict()
-        if step.signal is not None:
+        if step.signal is not None or step.finish:
             operator.advance(signal=step.signal, finish=step.finish)
         if step.end:
             operator.end()

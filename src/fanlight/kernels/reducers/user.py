@@ -105,7 +105,8 @@ class UserStates:
 
     def _array(self, items: Iterable[Any], kind: pa.DataType, declared: str, method: str) -> pa.Array:
         try:
-            array = items if isinstance(items, pa.Array) else pa.array(items, kind)
+            array = items.combine_chunks() if isinstance(items, pa.ChunkedArray) else items
+            array = array if isinstance(array, pa.Array) else pa.array(array, kind)
             return array if array.type == kind else array.cast(kind)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise EngineError(

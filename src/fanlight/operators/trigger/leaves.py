@@ -92,6 +92,10 @@ class EveryNode(Node):
     def has_timers(self) -> bool:
         return True
 
+    @property
+    def wants_times(self) -> bool:
+        return self._by_watermark
+
     def told(self, state: State, mask: Bools, news: News) -> None:
         last = state[f"{self.name}.last"]
         fresh = mask & (last == UNSET)

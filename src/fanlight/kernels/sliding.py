@@ -1,0 +1,136 @@
+"""The values of overlapping windows, each slice merged a constant number of times.
+
+A window slides over slices as over a queue, so two stacks serve it: the front holds the merge of every suffix up to
+`middle`, the back one running merge from `middle` on. A window is one suffix and the back.
+
+    slices     f   .   .   .   m   .   .   b
+    front      [f..m) [f+1..m) …
+    back                       [m........b]
+    window     suffix(f) + back
+
+When the window has slid past `middle`, the slices of the back become the new front. A slice is merged once on each
+side, whatever the overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fanlight.kernels.fold import Fold, Partials
+from fanlight.kernels.groups import Ints
+from fanlight.kernels.pairs import Pairs
+
+_ROOM = 1 << 30
+"""How many bytes the front may take; beyond, suffixes are merged from their slices one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRows:
+    """The partials of one slice, each key once."""
+
+    codes: Ints
+    partials: Partials
+
+
+class Stacks:
+    """Serves windows, in ascending order, as dense partials: one row a key code, `rows` 0 where a key is absent."""
+
+    def __init__(self, fold: Fold, count: int) -> None:
+        self._fold = fold
+        self.count = count
+        """How many key codes there are; may grow, never shrink, except by `renumber`."""
+        self.rows: dict[int, SliceRows] = {}
+        """What a later front will be made of."""
+        self.start = self.middle = 0
+        self.end: int | None = None
+        self._front: dict[int, Partials] = {}
+        self._back: Partials | None = None
+
+    def serve(self, first: int, last: int) -> Partials:
+        """The merge of the slices first..last. What they hold must be in `rows` by now."""
+        if self.end is None or first >= self.middle:
+            self._flip(first, last)
+        else:
+            for slice_ in range(self.end + 1, last + 1):
+                if slice_ in self.rows:
+                    self._back = self._merged(self._back, self.rows[slice_])
+        for slice_ in range(self.start, first):
+            self._front.pop(slice_, None)
+        self.start, self.end = first, last
+        value = self._grown(self._suffix(first))
+        return value if self._back is None else self._fold.combine(value, self._grown(self._back))
+
+    def flips_at(self, first: int) -> bool:
+        """Whether serving a window from `first` makes a new front."""
+        return self.end is None or first >= self.middle
+
+    def patch(self, slice_: int, rows: SliceRows) -> None:
+        """More rows for a slice that has been served already."""
+        if slice_ < self.middle and slice_ not in self.rows:
+            for start in range(self.start, slice_ + 1):
+                self._front[start] = self._merged(self._front.get(start), rows)
+            return
+        known = self.rows.get(slice_)
+        self.rows[slice_] = rows if known is None else self._joined(known, rows)
+        if slice_ >= self.middle:
+            self._back = self._merged(self._back, rows)
+
+    def renumber(self, used: Ints, first: int) -> None:
+        """Forget all but the slices from `first` on, and all codes but `used`, which become 0, 1, 2, …"""
+        self.count = len(used)
+        self.rows = {
+            slice_: SliceRows(np.searchsorted(used, rows.codes), rows.partials)
+            for slice_, rows in self.rows.items()
+            if slice_ >= first
+        }
+
+    def _flip(self, first: int, last: int) -> None:
+        """Make the slices first..last the front, and empty the back."""
+        self.rows = {slice_: rows for slice_, rows in self.rows.items() if slice_ >= first}
+        self._front, self._back, self.middle = {}, None, last + 1
+        if self.count * (last - first) * 8 * len(self._fold.fields) > _ROOM:
+            return
+        suffix: Partials | None = None
+        for slice_ in range(last, first - 1, -1):
+            rows = self.rows.pop(slice_, None)
+            if rows is not None:
+                suffix = self._merged(suffix, rows)
+            if suffix is not None:
+                self._front[slice_] = suffix
+
+    def _suffix(self, first: int) -> Partials:
+        """The merge of first..middle: from the front, or slice by slice where there was no room for one."""
+        suffix = self._front.get(first)
+        if suffix is None:
+            for slice_ in range(first, self.middle):
+                if slice_ in self.rows:
+                    suffix = self._merged(suffix, self.rows[slice_])
+        return self._fold.identity(self.count) if suffix is None else suffix
+
+    def _joined(self, left: SliceRows, right: SliceRows) -> SliceRows:
+        codes = np.concatenate([left.codes, right.codes])
+        pairs = Pairs.of(np.zeros(len(codes), np.int64), codes, self.count)
+        both = Partials.concat([left.partials, right.partials])
+        _, codes, partials = pairs.settle(self._fold.merge(both, pairs.groups))
+        return SliceRows(codes, partials)
+
+    def _merged(self, into: Partials | None, rows: SliceRows) -> Partials:
+        into = self._fold.identity(self.count) if into is None else self._grown(into)
+        return into.put(rows.codes, self._fold.combine(into.take(rows.codes), rows.partials))
+
+    def _grown(self, partials: Partials) -> Partials:
+        """Partials made before the last codes came, with room for those."""
+        missing = self.count - len(partials)
+        return Partials.concat([partials, self._fold.identity(missing)]) if missing else partials
+
+
+def by_slice(slices: Ints, codes: Ints, partials: Partials) -> dict[int, SliceRows]:
+    """Rows ordered by slice, each (slice, code) once, cut into slices."""
+    present, starts = np.unique(slices, return_index=True)
+    ends = [*starts[1:].tolist(), len(slices)]
+    return {
+        slice_: SliceRows(codes[start:end], partials.part(start, end))
+        for slice_, start, end in zip(present.tolist(), starts.tolist(), ends, strict=True)
+    }

@@ -1,0 +1,532 @@
+"""Reducers, told as stories: what overflows, what NaN does, what is empty, what is refused and in which words."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fanlight.errors import EngineError, InputError, SpecError
+from fanlight.kernels.groups import Groups
+from fanlight.kernels.reducers import MessageReducer, Reducer, bind
+from fanlight.model import aggregates as fl
+
+GREATEST = 2**63 - 1
+NAN, INF = math.nan, math.inf
+
+
+def grouped(codes: list[int], count: int | None = None) -> Groups:
+    return Groups(np.array(codes, np.int64), max(codes, default=-1) + 1 if count is None else count)
+
+
+def partial(reducer: Any, values: pa.Array, codes: list[int] | None = None, count: int | None = None) -> list[Any]:
+    """The partials of rows whose times are their places."""
+    groups = grouped([0] * len(values) if codes is None else codes, 1 if codes is None else count)
+    return list(reducer.partial(values, np.arange(len(values)), groups, groups.sizes()))
+
+
+def reduced(aggregate: fl.Aggregate, values: pa.Array, codes: list[int] | None = None, count: int | None = None) -> Any:
+    reducer: Any = bind(aggregate, values.type)
+    return reducer.finish(partial(reducer, values, codes, count)).to_pylist()
+
+
+def computed(
+    aggregate: fl.Aggregate,
+    values: pa.Array,
+    *,
+    codes: list[int] | None = None,
+    times: list[int] | None = None,
+    count: int | None = None,
+) -> Any:
+    reducer: Any = bind(aggregate, values.type)
+    groups = grouped([0] * len(values) if codes is None else codes, 1 if codes is None else count)
+    clock = np.arange(len(values)) if times is None else np.array(times, np.int64)
+    return reducer.compute(values, clock, np.arange(len(values)), groups).to_pylist()
+
+
+class TestCounts:
+    def test_records_are_counted_without_a_column(self) -> None:
+        reducer: Any = bind(fl.count(), None)
+        groups = grouped([0, 0, 2], 4)
+        assert reducer.finish(reducer.partial(None, np.zeros(3, np.int64), groups, groups.sizes())).to_pylist() == [
+            2,
+            0,
+            1,
+            0,
+        ]
+
+    def test_a_column_counts_its_values_and_nan_is_one(self) -> None:
+        assert reduced(fl.count("v"), pa.array([1.0, None, NAN])) == [2]
+
+    def test_null_free_values_are_not_counted_again(self) -> None:
+        """The sizes given are the count: no pass over the rows, and no copy."""
+        reducer: Any = bind(fl.count("v"), pa.int64())
+        groups = grouped([0, 1, 1])
+        sizes = groups.sizes()
+        assert reducer.partial(pa.array([1, 2, 3]), np.zeros(3, np.int64), groups, sizes)[0] is sizes
+
+
+class TestSums:
+    def test_an_empty_group_sums_to_null(self) -> None:
+        assert reduced(fl.sum("v"), pa.array([1, 2, None]), [0, 0, 2], 4) == [3, None, None, None]
+
+    def test_a_sum_may_pass_the_edge_of_int64_on_its_way(self) -> None:
+        """Only the sum itself must lie in int64, not what the order of rows makes of it."""
+        values = pa.array([GREATEST, 10, -10, -GREATEST, GREATEST])
+        assert reduced(fl.sum("v"), values) == [GREATEST]
+        assert reduced(fl.sum("v"), pa.array([-GREATEST - 1])) == [-GREATEST - 1]
+
+    def test_an_overflow_in_one_group_is_an_error_in_every_step(self) -> None:
+        reducer: Any = bind(fl.sum("price"), pa.int64())
+        remedy = r"Sum: the sum of `price` in one pane leaves int64 .* Cast `price` to decimal128\(28, 0\)"
+        half = partial(reducer, pa.array([5, 2**62]), [0, 1])
+        with pytest.raises(EngineError, match=remedy):
+            partial(reducer, pa.array([1, GREATEST, 1]), [0, 1, 1])
+        with pytest.raises(EngineError, match=remedy):
+            reducer.merge([np.concatenate([column, column]) for column in half], grouped([0, 1, 0, 1]))
+        with pytest.raises(EngineError, match=remedy):
+            reducer.combine(half, half)
+        negative = partial(reducer, pa.array([-GREATEST]))
+        with pytest.raises(EngineError, match=remedy):
+            reducer.combine(negative, negative)
+
+    def test_an_average_of_integers_says_its_own_name_when_their_sum_overflows(self) -> None:
+        with pytest.raises(EngineError, match="Avg: the sum of `v`"):
+            reduced(fl.avg("v"), pa.array([GREATEST, GREATEST]))
+
+    def test_a_uint64_above_int64_is_refused(self) -> None:
+        with pytest.raises(InputError, match=rf"`v` \(uint64\) holds {2**63}, .* Cast `v` to decimal128\(28, 0\)"):
+            reduced(fl.sum("v"), pa.array([1, 2**63], pa.uint64()))
+        assert reduced(fl.sum("v"), pa.array([1, GREATEST - 1], pa.uint64())) == [GREATEST]
+
+    def test_narrow_integers_sum_beyond_their_own_width(self) -> None:
+        assert reduced(fl.sum("v"), pa.array([127, 127], pa.int8())) == [254]
+
+    def test_small_floats_are_added_as_float64(self) -> None:
+        reducer: Any = bind(fl.sum("v"), pa.float16())
+        assert reducer.output == pa.float64()
+        assert reduced(fl.sum("v"), pa.array([2048.0, 1.0, 1.0], pa.float16())) == [2050.0]
+
+    def test_infinities_of_both_signs_are_not_a_number_and_not_a_fault(self) -> None:
+        reducer: Any = bind(fl.sum("v"), pa.float64())
+        up, down = partial(reducer, pa.array([INF])), partial(reducer, pa.array([-INF]))
+        assert math.isnan(reducer.finish(reducer.combine(up, down))[0].as_py())
+
+    def test_durations_stay_durations(self) -> None:
+        values = pa.array([timedelta(hours=1), timedelta(minutes=-20)], pa.duration("ms"))
+        assert reduced(fl.sum("v"), values) == [timedelta(minutes=40)]
+        assert bind(fl.sum("v"), values.type).output == pa.duration("ms")
+
+
+class TestMeans:
+    def test_half_a_unit_of_duration_is_rounded_away_from_zero(self) -> None:
+        seconds = pa.duration("s")
+        assert reduced(fl.avg("v"), pa.array([1, 2], pa.int64()).cast(seconds)) == [timedelta(seconds=2)]
+        assert reduced(fl.avg("v"), pa.array([-1, -2], pa.int64()).cast(seconds)) == [timedelta(seconds=-2)]
+        assert reduced(fl.avg("v"), pa.array([-1, 0, 0], pa.int64()).cast(seconds)) == [timedelta(0)]
+
+    def test_decimals_get_four_more_places_and_halves_go_away_from_zero(self) -> None:
+        values = pa.array([Decimal("0.01"), Decimal("0.02"), Decimal("0.02")], pa.decimal128(10, 2))
+        assert reduced(fl.avg("v"), values) == [Decimal("0.016667")]
+        thirtyseconds = pa.array([Decimal(-1)] + [Decimal(0)] * 31, pa.decimal128(3, 0))
+        assert reduced(fl.avg("v"), thirtyseconds) == [Decimal("-0.0313")]  # -0.03125
+
+    def test_integers_are_averaged_from_their_exact_sum(self) -> None:
+        assert reduced(fl.avg("v"), pa.array([2**60, 1 - 2**60, 0, 0])) == [0.25]
+
+
+class TestDecimals:
+    def test_a_sum_has_38_digits_and_the_same_scale(self) -> None:
+        values = pa.array([Decimal("9" * 26 + ".99")] * 3, pa.decimal128(28, 2))
+        assert bind(fl.sum("v"), values.type).output == pa.decimal128(38, 2)
+        assert reduced(fl.sum("v"), values) == [Decimal("2" + "9" * 26 + ".97")]
+
+    def test_any_scale_has_a_zero(self) -> None:
+        for scale in (0, 20, 28):
+            reducer: Any = bind(fl.sum("v"), pa.decimal128(28, scale))
+            assert reducer.finish(reducer.identity(2)).to_pylist() == [None, None]
+            assert reducer.combine(reducer.identity(1), reducer.identity(1))[0].to_pylist() == [Decimal(0)]
+
+    @pytest.mark.parametrize(("scale", "most"), [(0, "9" * 38), (2, "9" * 36 + ".99"), (2, "-" + "9" * 36 + ".99")])
+    def test_an_overflow_of_38_digits_is_an_error(self, scale: int, most: str) -> None:
+        reducer: Any = bind(fl.sum("price"), pa.decimal128(28, scale))
+        huge = [pa.array([Decimal(most)] * 2, pa.decimal128(38, scale)), np.ones(2, np.int64)]
+        remedy = r"Sum: the sum of `price` .* 38 digits .* Cast `price` to a decimal of fewer digits"
+        with pytest.raises(EngineError, match=remedy):
+            reducer.merge(huge, grouped([0, 0]))
+        with pytest.raises(EngineError, match=remedy):
+            reducer.combine(huge, huge)
+        assert reducer.finish(reducer.merge(huge, grouped([0, 1])))[1] == huge[0][1]
+
+    def test_too_many_digits_are_refused_before_anything_is_added(self) -> None:
+        with pytest.raises(InputError, match=r"Sum: `v` is decimal128\(38, 4\), .* Cast it to decimal128\(28, 4\)"):
+            bind(fl.sum("v"), pa.decimal128(38, 4))
+
+    def test_a_quantile_is_the_float_nearest_to_the_decimal(self) -> None:
+        texts = ["597.93", "0.47", "123456789012345678.91", "1e-10"]
+        for text, kind in zip(
+            texts, [pa.decimal128(5, 2), pa.decimal256(5, 2), pa.decimal128(20, 2), None], strict=True
+        ):
+            values = pa.array([Decimal(text)], kind)
+            assert computed(fl.median("v"), values) == [float(text)]
+        sliced = pa.array([Decimal("1.1"), Decimal("2.2"), Decimal("3.3")], pa.decimal128(5, 1)).slice(1, 1)
+        assert computed(fl.median("v"), sliced) == [2.2]
+
+
+class TestOrder:
+    def test_nan_is_greater_than_every_number(self) -> None:
+        values = pa.array([NAN, 1.0, INF, NAN, NAN, None])
+        codes = [0, 0, 0, 1, 1, 2]
+        assert reduced(fl.min("v"), values, codes) == [1.0, pytest.approx(NAN, nan_ok=True), None]
+        assert all(math.isnan(value) for value in reduced(fl.max("v"), values, codes)[:2])
+        assert reduced(fl.max("v"), pa.array([-INF, -INF])) == [-INF]
+        assert reduced(fl.min("v"), pa.array([INF, NAN])) == [INF]
+
+    def test_the_edges_of_a_type_are_values_like_others(self) -> None:
+        """The identity of min is the greatest integer; a pane that saw it is not an empty pane."""
+        assert reduced(fl.min("v"), pa.array([GREATEST]), [1], 2) == [None, GREATEST]
+        assert reduced(fl.max("v"), pa.array([0, 0], pa.uint64())) == [0]
+
+    def test_the_zone_is_kept(self) -> None:
+        kind = pa.timestamp("ns", "Europe/Zurich")
+        for aggregate in (fl.min("v"), fl.max("v"), fl.first("v"), fl.last("v")):
+            assert bind(aggregate, kind).output == kind
+
+    def test_any_and_all_over_nothing_are_null(self) -> None:
+        values = pa.array([True, False, None, True])
+        codes = [0, 0, 1, 2]
+        assert reduced(fl.any("v"), values, codes) == [True, None, True]
+        assert reduced(fl.all("v"), values, codes) == [False, None, True]
+
+    def test_text_is_ordered_by_code_points(self) -> None:
+        values = pa.array(["b", "é", "z", "\U0001f600", "", None])
+        assert reduced(fl.min("v"), values) == [""]
+        assert reduced(fl.max("v"), values) == ["\U0001f600"]
+
+    def test_a_string_of_ten_megabytes_goes_through_every_step(self) -> None:
+        long = "x" * 10_000_000
+        values = pa.array([long, "a", None])
+        for aggregate, wanted in ((fl.max("v"), long), (fl.min("v"), "a"), (fl.first("v"), long), (fl.last("v"), "a")):
+            reducer: Any = bind(aggregate, values.type)
+            rows = partial(reducer, values)
+            twice = [pa.concat_arrays([c, c]) if isinstance(c, pa.Array) else np.concatenate([c, c]) for c in rows]
+            assert reducer.finish(reducer.merge(twice, grouped([0, 0]))).to_pylist() == [wanted]
+            assert reducer.finish(reducer.combine(rows, reducer.identity(1))).to_pylist() == [wanted]
+        assert computed(fl.list("v"), values) == [[long, "a"]]
+        assert computed(fl.count_distinct("v"), values) == [2]
+
+
+class TestEdges:
+    def test_of_two_values_at_one_time_first_takes_the_least_and_last_the_greatest(self) -> None:
+        values = pa.array(["m", "z", "a", "q", None])
+        groups = grouped([0] * 5)
+        times = np.array([5, 9, 5, 9, 1])
+        for aggregate, wanted in ((fl.first("v"), "a"), (fl.last("v"), "z")):
+            reducer: Any = bind(aggregate, values.type)
+            assert reducer.finish(reducer.partial(values, times, groups, groups.sizes())).to_pylist() == [wanted]
+
+    def test_nan_at_the_last_instant_is_the_last_value(self) -> None:
+        values = pa.array([NAN, 1.0])
+        groups = grouped([0, 0])
+        times = np.zeros(2, np.int64)
+        last: Any = bind(fl.last("v"), values.type)
+        first: Any = bind(fl.first("v"), values.type)
+        assert math.isnan(last.finish(last.partial(values, times, groups, groups.sizes()))[0].as_py())
+        assert first.finish(first.partial(values, times, groups, groups.sizes())).to_pylist() == [1.0]
+
+
+class TestMoments:
+    def test_a_large_mean_costs_no_digits(self) -> None:
+        """The variance of 4, 7, 13, 16 is 30, and stays so a thousand million higher up, however it is merged."""
+        high = pa.array([1e9 + x for x in (4, 7, 13, 16)])
+        assert reduced(fl.variance("v"), high) == [30.0]
+        reducer: Any = bind(fl.variance("v"), pa.float64())
+        singles = partial(reducer, high, [0, 1, 2, 3])
+        assert reducer.finish(reducer.merge(singles, grouped([0] * 4)))[0].as_py() == pytest.approx(30.0, rel=1e-12)
+        left, right = partial(reducer, high.slice(0, 1)), partial(reducer, high.slice(1, 3))
+        assert reducer.finish(reducer.combine(left, right))[0].as_py() == pytest.approx(30.0, rel=1e-12)
+
+    def test_a_sample_needs_two_values_and_a_population_one(self) -> None:
+        values, codes = pa.array([1.0, 3.0, 5.0, None]), [0, 0, 1, 2]
+        assert reduced(fl.variance("v"), values, codes) == [2.0, None, None]
+        assert reduced(fl.variance("v", population=True), values, codes) == [1.0, 0.0, None]
+        assert reduced(fl.stddev("v", population=True), values, codes) == [1.0, 0.0, None]
+
+    def test_an_empty_part_moves_nothing_even_far_out(self) -> None:
+        reducer: Any = bind(fl.variance("v", population=True), pa.float64())
+        far = partial(reducer, pa.array([1e200]))
+        both = [np.concatenate([a, b]) for a, b in zip(far, reducer.identity(1), strict=True)]
+        assert reducer.finish(reducer.merge(both, grouped([0, 0]))).to_pylist() == [0.0]
+        assert reducer.finish(reducer.combine(reducer.identity(1), far)).to_pylist() == [0.0]
+
+    def test_infinity_has_no_variance(self) -> None:
+        assert math.isnan(reduced(fl.variance("v"), pa.array([1.0, INF]))[0])
+
+
+class TestMessages:
+    def test_groups_without_rows_give_empty_lists_zeros_and_nulls(self) -> None:
+        values = pa.array([7.0, None])
+        assert computed(fl.list("v"), values, codes=[1, 2], count=4) == [[], [7.0], [], []]
+        assert computed(fl.count_distinct("v"), values, codes=[1, 2], count=4) == [0, 1, 0, 0]
+        assert computed(fl.median("v"), values, codes=[1, 2], count=4) == [None, 7.0, None, None]
+
+    def test_structs_are_listed_field_by_field(self) -> None:
+        values = pa.array([{"a": 2, "b": "x"}, {"a": 1, "b": "y"}, None, {"a": 1, "b": "x"}])
+        listed = computed(fl.list("v"), values, times=[0, 0, 0, 0])
+        assert listed == [[{"a": 1, "b": "x"}, {"a": 1, "b": "y"}, {"a": 2, "b": "x"}]]
+
+    def test_what_has_no_order_is_listed_as_it_came(self) -> None:
+        values = pa.array([[2], [1], None, [0]])
+        assert computed(fl.list("v"), values, times=[5, 5, 5, 1]) == [[[0], [2], [1]]]
+        assert computed(fl.list("v", by_arrival=True), values, times=[5, 5, 5, 1]) == [[[2], [1], [0]]]
+        assert computed(fl.list("v"), pa.nulls(3)) == [[]]
+
+    def test_more_groups_than_sixteen_bits_count_are_kept_apart(self) -> None:
+        """Rows are gathered sixteen bits of the group at a time, so 65,536 and 0 must not meet."""
+        many = 70_000
+        codes = np.arange(many)[::-1].copy()
+        reducer: Any = bind(fl.list("v"), pa.int64())
+        found = reducer.compute(pa.array(codes), np.zeros(many, np.int64), np.arange(many), Groups(codes, many))
+        assert found.values.to_pylist() == list(range(many))
+
+    def test_a_quantile_is_linear_between_two_values(self) -> None:
+        values = pa.array([40, 10, 20, 30])
+        assert computed(fl.quantile("v", 0.0), values) == [10.0]
+        assert computed(fl.quantile("v", 0.25), values) == [17.5]
+        assert computed(fl.median("v"), values) == [25.0]
+        assert computed(fl.quantile("v", 1.0), values) == [40.0]
+
+    def test_a_quantile_may_meet_nan_and_infinity(self) -> None:
+        assert computed(fl.median("v"), pa.array([NAN, 1.0, 2.0])) == [2.0]
+        assert math.isnan(computed(fl.quantile("v", 1.0), pa.array([NAN, 1.0]))[0])
+        assert computed(fl.median("v"), pa.array([INF, INF])) == [INF]
+        assert computed(fl.median("v"), pa.array([-INF, 0.0])) == [-INF]
+        assert computed(fl.median("v"), pa.array([-1.6e308, 1.6e308])) == [0.0]
+
+    def test_nan_is_one_value_and_zero_has_no_sign(self) -> None:
+        other_nan = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
+        assert computed(fl.count_distinct("v"), pa.array([NAN, other_nan, 0.0, -0.0, 1.0])) == [3]
+
+
+class Squares(fl.UserAggregate):
+    """The sum of squares, value by value."""
+
+    state_type = pa.int64()
+    output_type = pa.float64()
+
+    def zero(self) -> int:
+        return 0
+
+    def add(self, state: int, value: int) -> int:
+        return state + value * value
+
+    def merge(self, left: int, right: int) -> int:
+        return left + right
+
+    def finish(self, state: int) -> float:
+        return float(state)
+
+
+class SquaresAtOnce(Squares):
+    """The same, a bundle at a time."""
+
+    def add_batch(self, states: pa.Array, values: pa.Array, groups: Any, count: int) -> Any:
+        assert len(states) == count
+        assert values.null_count == 0
+        added = states.to_numpy().copy()
+        np.add.at(added, groups, values.to_numpy() ** 2)
+        return added
+
+
+class Seen(fl.UserAggregate):
+    """All values in a list that `add` changes in place."""
+
+    state_type = pa.list_(pa.string())
+    output_type = pa.string()
+
+    def zero(self) -> list[str]:
+        return []
+
+    def add(self, state: list[str], value: str) -> list[str]:
+        state.append(value)
+        return state
+
+    def merge(self, left: list[str], right: list[str]) -> list[str]:
+        return sorted(left + right)
+
+    def finish(self, state: list[str]) -> str | None:
+        return ",".join(state) or None
+
+
+def once_round(reducer: Any) -> None:
+    """Every method of a user's aggregate, once."""
+    rows = partial(reducer, pa.array([1]))
+    reducer.finish(reducer.combine(rows, rows))
+
+
+class TestUserAggregates:
+    @pytest.mark.parametrize("kind", [Squares, SquaresAtOnce])
+    def test_row_by_row_and_at_once_agree(self, kind: type[Squares]) -> None:
+        assert reduced(kind("v"), pa.array([1, 2, None, 3]), [0, 0, 1, 3]) == [5.0, 0.0, 0.0, 9.0]
+
+    def test_the_laws_hold_for_states(self) -> None:
+        reducer: Any = bind(Seen("v"), pa.string())
+        left, right = partial(reducer, pa.array(["b", "d"]), [0, 1]), partial(reducer, pa.array(["a", None]), [0, 1])
+        merged = reducer.merge([pa.concat_arrays([left[0], right[0]])], grouped([0, 1, 0, 1], 3))
+        assert reducer.finish(merged).to_pylist() == ["a,b", "d", None]
+        assert reducer.combine(left, right)[0].to_pylist() == merged[0].to_pylist()[:2]
+        assert reducer.combine(left, reducer.identity(2))[0].to_pylist() == left[0].to_pylist()
+
+    def test_states_may_come_back_from_storage_as_numpy(self) -> None:
+        reducer: Any = bind(Squares("v"), pa.int64())
+        stored = [np.array([4, 5])]
+        assert reducer.merge(stored, grouped([0, 0]))[0].to_pylist() == [9]
+        assert reducer.finish(stored).to_pylist() == [4.0, 5.0]
+
+    @pytest.mark.parametrize("method", ["zero", "add", "merge", "finish"])
+    def test_a_method_that_raises_is_named(self, method: str) -> None:
+        def fail(*_: Any) -> Any:
+            raise KeyError("lost")
+
+        reducer: Any = bind(type("Broken", (Squares,), {method: fail})("v"), pa.int64())
+        with pytest.raises(EngineError, match=rf"Broken: `{method}` on `v` raised KeyError: 'lost'") as caught:
+            once_round(reducer)
+        assert isinstance(caught.value.__cause__, KeyError)
+
+    def test_a_batch_method_that_raises_is_named(self) -> None:
+        broken = type("Broken", (Squares,), {"add_batch": lambda self, *_: 1 / 0})
+        with pytest.raises(EngineError, match="Broken: `add_batch` on `v` raised ZeroDivisionError"):
+            reduced(broken("v"), pa.array([1]))
+
+    def test_a_state_of_another_type_is_refused(self) -> None:
+        odd = type("Odd", (Squares,), {"add": lambda self, state, value: "many"})
+        with pytest.raises(EngineError, match=r"Odd: `add` returned what does not fit `state_type` \(int64\)"):
+            reduced(odd("v"), pa.array([1]))
+        short = type("Short", (Squares,), {"add_batch": lambda self, states, values, groups, count: []})
+        with pytest.raises(EngineError, match="Short: `add_batch` returned 0 states for 1 groups"):
+            reduced(short("v"), pa.array([1]))
+
+    def test_a_missing_method_says_so_itself(self) -> None:
+        bare = type("Bare", (fl.UserAggregate,), {"state_type": pa.int64(), "output_type": pa.int64()})
+        with pytest.raises(SpecError, match="Bare: `zero` is missing"):
+            reduced(bare("v"), pa.array([1]))
+
+
+EVERY = [
+    (fl.count("v"), pa.string()),
+    (fl.sum("v"), pa.int32()),
+    (fl.sum("v"), pa.float64()),
+    (fl.sum("v"), pa.decimal128(10, 2)),
+    (fl.avg("v"), pa.int64()),
+    (fl.avg("v"), pa.decimal128(10, 2)),
+    (fl.avg("v"), pa.duration("us")),
+    (fl.min("v"), pa.string()),
+    (fl.max("v"), pa.float32()),
+    (fl.first("v"), pa.binary()),
+    (fl.last("v"), pa.date32()),
+    (fl.any("v"), pa.bool_()),
+    (fl.all("v"), pa.bool_()),
+    (fl.variance("v"), pa.float64()),
+    (fl.stddev("v"), pa.decimal128(10, 2)),
+    (Seen("v"), pa.string()),
+    (SquaresAtOnce("v"), pa.int64()),
+]
+
+
+@pytest.mark.parametrize(("aggregate", "kind"), EVERY, ids=str)
+@pytest.mark.parametrize("count", [0, 2])
+def test_nothing_at_all_is_reduced_to_nothing(aggregate: fl.Aggregate, kind: pa.DataType, count: int) -> None:
+    reducer: Any = bind(aggregate, kind)
+    assert isinstance(reducer, Reducer)
+    assert not isinstance(reducer, MessageReducer)
+    empty = partial(reducer, pa.array([], kind), [], count)
+    for partials in (empty, reducer.identity(count), reducer.combine(empty, reducer.identity(count))):
+        assert reducer.finish(partials).equals(reducer.finish(empty))
+        assert len(reducer.finish(reducer.merge(reducer.identity(0), grouped([], count)))) == count
+
+
+@pytest.mark.parametrize(
+    "aggregate", [fl.list("v"), fl.list("v", by_arrival=True), fl.median("v"), fl.count_distinct("v")]
+)
+@pytest.mark.parametrize("count", [0, 2])
+def test_no_messages_at_all_are_computed(aggregate: fl.Aggregate, count: int) -> None:
+    assert isinstance(bind(aggregate, pa.int64()), MessageReducer)
+    assert len(computed(aggregate, pa.array([], pa.int64()), codes=[], count=count)) == count
+
+
+@pytest.mark.parametrize("aggregate", [fl.sum("v"), fl.min("v"), fl.first("v"), fl.avg("v"), fl.variance("v")])
+def test_a_slice_of_an_array_is_read_where_it_lies(aggregate: fl.Aggregate) -> None:
+    values = pa.array([9, None, 1, None, 3, 9]).slice(1, 4)
+    assert reduced(aggregate, values) == reduced(aggregate, pa.array([None, 1, None, 3]))
+
+
+class TestEncodings:
+    def test_results_have_the_plain_type(self) -> None:
+        words = pa.array(["b", "a", None])
+        for values in (words.dictionary_encode(), words.cast(pa.string_view())):
+            assert bind(fl.max("v"), values.type).output == pa.string()
+            assert reduced(fl.max("v"), values) == ["b"]
+            assert reduced(fl.count("v"), values) == [2]
+            assert computed(fl.list("v"), values) == [["b", "a"]]
+        narrow = pa.array([Decimal("1.5"), Decimal("2.5")], pa.decimal32(3, 1))
+        assert reduced(fl.sum("v"), narrow) == [Decimal("4.0")]
+        assert reduced(fl.max("v"), narrow) == [Decimal("2.5")]
+
+    def test_a_null_in_a_dictionary_is_a_null(self) -> None:
+        values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array(["a", None]))
+        assert reduced(fl.count("v"), values) == [1]
+
+
+STRUCT = pa.struct([("a", pa.int64())])
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "kind", "message"),
+    [
+        (fl.sum("v"), pa.bool_(), "Sum: `v` is bool, which is not a number. Use count or any, or cast it to int64"),
+        (
+            fl.sum("v"),
+            pa.string(),
+            "Sum: `v` is string, which is not a number. Cast it to int64, float64 or decimal128",
+        ),
+        (fl.sum("v"), pa.timestamp("us"), "Sum: `v` is timestamp[us], which is not a number. Cast it to int64, or use"),
+        (fl.avg("v"), pa.date32(), "Avg: `v` is date32[day], which is not a number. Cast it to int64, or use"),
+        (
+            fl.avg("v"),
+            pa.decimal128(30, 2),
+            "Avg: `v` is decimal128(30, 2), whose sum may need more than the 38 digits",
+        ),
+        (fl.variance("v"), pa.duration("s"), "Variance: `v` is duration[s], which is not a number. Cast it to int64"),
+        (fl.stddev("v"), pa.bool_(), "StdDev: `v` is bool, which is not a number."),
+        (fl.median("v"), pa.string(), "Quantile: `v` is string, which is not a number."),
+        (fl.min("v"), STRUCT, "Min: `v` is struct<a: int64>, whose values have no order. Take one of its fields"),
+        (fl.last("v"), pa.list_(pa.int8()), "Last: `v` is list<item: int8>, whose values have no order."),
+        (fl.any("v"), pa.int64(), "AnyTrue: `v` is int64, which is neither true nor false. Make it a bool first"),
+        (fl.all("v"), pa.string(), "AllTrue: `v` is string, which is neither true nor false."),
+        (
+            fl.count_distinct("v"),
+            STRUCT,
+            "CountDistinct: `v` is struct<a: int64>, whose values Arrow cannot tell apart.",
+        ),
+        (
+            fl.list("v"),
+            pa.struct([("a", pa.string_view())]),
+            "Listed: `v` is struct<a: string_view>, which Arrow cannot",
+        ),
+        (fl.count("v"), pa.run_end_encoded(pa.int32(), pa.int64()), "Count: `v` is run_end_encoded<"),
+        (fl.sum("v"), None, "Sum: `v` has no type, because no column is called so"),
+        (fl.Aggregate("v"), pa.int64(), "Aggregate: nothing computes this aggregate on `v`."),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_computed_is_refused_with_a_remedy(
+    aggregate: fl.Aggregate, kind: pa.DataType | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        bind(aggregate, kind)
