@@ -135,23 +135,12 @@ class TestEvery:
         assert watermarks.current == 50
 
 
-SPARK_TWO_INPUTS: list[tuple[dict[str, list[int]], int]] = [
-    ({"L": [11]}, 0),
-    ({"R": [6]}, 1),
-    ({"R": [8]}, 1),
-    ({"L": [21]}, 3),
-    ({"R": [17, 28, 39]}, 11),
-    ({"L": [31]}, 21),
-    ({"L": [41]}, 31),
-    ({"L": [51]}, 34),
-    ({"L": [100], "R": [100]}, 90),
-    ({"L": [120], "R": [110]}, 105),
-    ({"L": [130], "R": [125]}, 120),
-    ({"L": [100], "R": [100]}, 120),
-    ({"L": [140], "R": [100]}, 120),
-    ({"L": [100], "R": [135]}, 130),
-    ({"L": [200], "R": [190]}, 185),
-]
+SPARK_TWO_INPUTS: list[tuple[dict[str, int], int]] = [
+    ({"L": 11}, 0), ({"R": 6}, 1), ({"R": 8}, 1), ({"L": 21}, 3), ({"R": 39}, 11), ({"L": 31}, 21), ({"L": 41}, 31),
+    ({"L": 51}, 34), ({"L": 100, "R": 100}, 90), ({"L": 120, "R": 110}, 105), ({"L": 130, "R": 125}, 120),
+    ({"L": 100, "R": 100}, 120), ({"L": 140, "R": 100}, 120), ({"L": 100, "R": 135}, 130), ({"L": 200, "R": 190}, 185),
+]  # fmt: skip
+"""The greatest time of each side in a batch, and the watermark after it; in seconds."""
 
 
 class TestSeveral:
@@ -168,8 +157,8 @@ class TestSeveral:
         """Spark: delays of 10 and 5, both sides at 0 before they speak."""
         watermarks = Watermarks(several({"L": disorder(10), "R": disorder(5)}, initial=0))
         for sides, expected in SPARK_TWO_INPUTS:
-            for side, times in sides.items():
-                watermarks.observe(side, max(times), 0)
+            for side, greatest in sides.items():
+                watermarks.observe(side, greatest, 0)
             assert watermarks.current == expected
 
     @pytest.mark.parametrize(

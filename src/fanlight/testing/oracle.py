@@ -188,13 +188,15 @@ class Oracle:
             k += 1
 
     def _closed(self, window: Window, reach: Reach) -> bool:
-        if self.semantics.closes_after_end:
-            return reach.ended or reach.watermark > window.end
-        return reach.ended or reach.watermark >= window.end
+        if reach.watermark == END_OF_TIME:
+            return True
+        return reach.watermark > window.end if self.semantics.closes_after_end else reach.watermark >= window.end
 
     def _expired(self, window: Window, reach: Reach) -> bool:
         if reach.ended or self.spec.lateness.is_forever:
             return reach.ended
+        if reach.watermark == END_OF_TIME:
+            return True
         horizon = later(window.end, self.spec.lateness.micros)
         return reach.watermark > horizon if self.semantics.expires_after_horizon else reach.watermark >= horizon
 

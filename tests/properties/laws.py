@@ -1,0 +1,41 @@
+"""What the properties share: the record shape as Arrow sees it, and how two transcripts are compared."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from fanlight.testing.script import DeadLetter, Firing, Outcome, Transcript, same
+
+SCHEMA = pa.schema(
+    {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "f": pa.float64(), "b": pa.bool_()},
+)
+ROUNDING = 1e-9
+"""Variances and means are computed in another order than the oracle's."""
+
+
+def assert_same(ours: Transcript, law: Transcript) -> None:
+    """Step by step the same firings in the same order, the same dead letters, the same counts."""
+    for step, (mine, right) in enumerate(zip(ours.outcomes, law.outcomes, strict=True)):
+        assert same_firings(mine, right), f"step {step}\nengine: {mine.firings}\noracle: {right.firings}"
+        assert letters(mine) == letters(right), f"step {step}: {mine.dead_letters} != {right.dead_letters}"
+        assert mine.counts == right.counts, f"step {step}"
+
+
+def same_firings(mine: Outcome, right: Outcome) -> bool:
+    pairs = zip(mine.firings, right.firings, strict=False)
+    return len(mine.firings) == len(right.firings) and all(same_firing(a, b) for a, b in pairs)
+
+
+def same_firing(mine: Firing, right: Firing) -> bool:
+    said = [(f.key, f.window, f.op, f.timing, f.index, f.revision, f.is_last, f.time) for f in (mine, right)]
+    return said[0] == said[1] and same(mine.values, right.values, tolerance=ROUNDING)
+
+
+def letters(outcome: Outcome) -> list[str]:
+    """Dead letters in an order of their own: reasons are found one after the other, not record by record."""
+    return sorted(letter(item) for item in outcome.dead_letters)
+
+
+def letter(item: DeadLetter) -> str:
+    reason, record = item
+    return f"{reason} {sorted(record.items())}"
