@@ -126,7 +126,7 @@ class Windowed:
         return replace(self, accumulation=Accumulation.RETRACTING)
 
     def semantics(self, rules: Semantics | str) -> Self:
-        """Answer the questions peers disagree on as one of them does: 'beam', 'flink', 'kafka', …"""
+        """Answer the questions peers disagree on as one of them does: 'beam', 'flink', 'kafka' and so on."""
         return replace(self, rules=Semantics.named(rules) if isinstance(rules, str) else rules)
 
     def closing(self, *, on_time: OnTime | str | None = None, last: Closing | str | None = None) -> Self:

@@ -27,7 +27,9 @@ class Outbox:
         capacity: int | None,
     ) -> None:
         if capacity is not None and capacity < 1:
-            raise SpecError(f"WindowOperator: `capacity` ({capacity}) must be at least 1 row. Leave it out for no limit.")
+            raise SpecError(
+                f"WindowOperator: `capacity` ({capacity}) must be at least 1 row. Leave it out for no limit."
+            )
         self._before_send = before_send
         self._downstream = downstream
         self._capacity = capacity
@@ -62,8 +64,8 @@ class Outbox:
             )
         if self._capacity is not None and self.rows >= self._capacity:
             raise BackPressure(
-                f"{self.rows} firings wait, and `capacity` is {self._capacity}; nothing is accepted until they are taken. "
-                "Call take(), or results() and flush(); no record was lost."
+                f"{self.rows} firings wait, and `capacity` is {self._capacity}; nothing is accepted until some are "
+                "taken. Call take(), or results() and flush(); no record was lost."
             )
 
     def peek(self, schema: pa.Schema | None) -> pa.Table:

@@ -82,7 +82,9 @@ class EmbeddedRun:
 def _micros(batch: pa.RecordBatch, name: str) -> pa.Array:
     column = batch.column(name)
     if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type)):
-        raise InputError(f"stream: the clock column {name!r} is {column.type}. Use a timestamp, or integer microseconds.")
+        raise InputError(
+            f"stream: the clock column {name!r} is {column.type}. Use a timestamp, or integer microseconds."
+        )
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     return column.cast(pa.int64())

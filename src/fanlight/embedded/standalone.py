@@ -178,7 +178,9 @@ class WindowOperator:
     def snapshot(self) -> bytes:
         """Everything this operator knows, firings not yet taken included, as bytes with a version and a checksum."""
         if not isinstance(self._store, MemoryStore):
-            raise StateError("snapshot: this operator's store keeps its state itself. Open a new operator on that store.")
+            raise StateError(
+                "snapshot: this operator's store keeps its state itself. Open a new operator on that store."
+            )
         return self._outbox.snapshot(self._store, self._require_shard().letters)
 
     @classmethod
@@ -281,7 +283,9 @@ class WindowOperator:
 
     def _require_shard(self) -> ShardOperator:
         if self._shard is None:
-            raise EngineError("This operator has seen no records and knows no columns yet. Add records, or give it a schema.")
+            raise EngineError(
+                "This operator has seen no records and knows no columns yet. Add records, or give it a schema."
+            )
         return self._shard
 
     def _result_schema(self) -> pa.Schema | None:

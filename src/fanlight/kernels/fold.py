@@ -82,20 +82,17 @@ class Fold:
     @property
     def fields(self) -> list[pa.Field]:
         """The columns of partials in a chunk."""
-        stamp = [] if self.firing_time is FiringTime.END else [pa.field("stamp", pa.int64())]
+        stamp = [] if self.firing_time is FiringTime.END else [pa.field("stamp", pa.int64(), nullable=False)]
         own = [
-            pa.field(f"{i}.{field.name}", field.type)
-            for i, reducer in enumerate(self.reducers)
-            for field in reducer.fields
+            field.with_name(f"{i}.{field.name}") for i, reducer in enumerate(self.reducers) for field in reducer.fields
         ]
-        return [pa.field("rows", pa.int64()), *stamp, *own]
+        return [pa.field("rows", pa.int64(), nullable=False), *stamp, *own]
 
     def partial(self, values: list[pa.Array | None], times: Ints, groups: Groups, counted: Bools | None) -> Partials:
         """Rows to partials. `counted` says which rows a stamp looks at; None is all of them."""
         sizes = groups.sizes()
         columns = [
-            reducer.partial(value, times, groups, sizes)
-            for reducer, value in zip(self.reducers, values, strict=True)
+            reducer.partial(value, times, groups, sizes) for reducer, value in zip(self.reducers, values, strict=True)
         ]
         return Partials(sizes, self._stamp(times, groups, counted), columns)
 
@@ -103,9 +100,7 @@ class Fold:
         """Partials to one a group."""
         rows = np.zeros(groups.count, np.int64)
         np.add.at(rows, groups.codes, partials.rows)
-        columns = [
-            reducer.merge(own, groups) for reducer, own in zip(self.reducers, partials.columns, strict=True)
-        ]
+        columns = [reducer.merge(own, groups) for reducer, own in zip(self.reducers, partials.columns, strict=True)]
         stamp = None if partials.stamp is None else self._stamp(partials.stamp, groups, None)
         return Partials(rows, stamp, columns)
 
@@ -115,8 +110,7 @@ class Fold:
         if left.stamp is not None and right.stamp is not None:
             stamp = self._ufunc(left.stamp, right.stamp)
         columns = [
-            reducer.combine(a, b)
-            for reducer, a, b in zip(self.reducers, left.columns, right.columns, strict=True)
+            reducer.combine(a, b) for reducer, a, b in zip(self.reducers, left.columns, right.columns, strict=True)
         ]
         return Partials(left.rows + right.rows, stamp, columns)
 
@@ -140,7 +134,7 @@ class Fold:
 
     def from_arrays(self, arrays: list[pa.Array]) -> Partials:
         """What `to_arrays` made into columns."""
-        flat = [_as_column(array) for array in arrays]
+        flat = [_as_column(array, field) for array, field in zip(arrays, self.fields, strict=True)]
         stamped = self.firing_time is not FiringTime.END
         place = 1 + stamped
         columns = []
@@ -209,9 +203,10 @@ def _concat(columns: list[Column]) -> Column:
     return np.concatenate(columns)
 
 
-def _as_column(array: pa.Array) -> Column:
-    kind = array.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
-        return numbers
-    return array
+def _as_column(array: pa.Array, field: pa.Field) -> Column:
+    """Numbers that are never null lie in NumPy, everything else stays in Arrow."""
+    kind = field.type
+    if field.nullable or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return array
+    numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
+    return numbers

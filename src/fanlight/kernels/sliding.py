@@ -56,8 +56,8 @@ class Stacks:
             for slice_ in range(self.end + 1, last + 1):
                 if slice_ in self.rows:
                     self._back = self._merged(self._back, self.rows[slice_])
-        for slice_ in range(self.start, first):
-            self._front.pop(slice_, None)
+        for slice_ in [slice_ for slice_ in self._front if slice_ < first]:
+            del self._front[slice_]
         self.start, self.end = first, last
         value = self._grown(self._suffix(first))
         return value if self._back is None else self._fold.combine(value, self._grown(self._back))
@@ -78,7 +78,7 @@ class Stacks:
             self._back = self._merged(self._back, rows)
 
     def renumber(self, used: Ints, first: int) -> None:
-        """Forget all but the slices from `first` on, and all codes but `used`, which become 0, 1, 2, …"""
+        """Forget all but the slices from `first` on, and all codes but `used`, which are numbered anew."""
         self.count = len(used)
         self.rows = {
             slice_: SliceRows(np.searchsorted(used, rows.codes), rows.partials)
@@ -129,7 +129,7 @@ class Stacks:
 def by_slice(slices: Ints, codes: Ints, partials: Partials) -> dict[int, SliceRows]:
     """Rows ordered by slice, each (slice, code) once, cut into slices."""
     present, starts = np.unique(slices, return_index=True)
-    ends = [*starts[1:].tolist(), len(slices)]
+    ends = [*starts.tolist(), len(slices)][1:]
     return {
         slice_: SliceRows(codes[start:end], partials.part(start, end))
         for slice_, start, end in zip(present.tolist(), starts.tolist(), ends, strict=True)

@@ -26,9 +26,7 @@ class Retention:
             raise SpecError(f"Retention: `count` ({self.count}) must be at least 1. Leave it out for no limit.")
 
 
-def retention(
-    time: DurationLike = Duration.FOREVER, *, count: int | None = None, messages: bool = False
-) -> Retention:
+def retention(time: DurationLike = Duration.FOREVER, *, count: int | None = None, messages: bool = False) -> Retention:
     """How long expired windows stay readable, by time and by count.
 
     >>> retention("1 hour", count=100).count

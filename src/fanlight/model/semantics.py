@@ -48,6 +48,7 @@ class Semantics:
     expires_after_horizon: bool = False  # expired when W > end + lateness, not already at it
     late_by: LateBy = LateBy.WINDOW
     delay_is_strict: bool = False  # a delay is over when the clock is past it, not already at it
+    event_timer_is_strict: bool = False  # every() in event time fires when W is past the multiple, not already at it
     on_time: OnTime = OnTime.IF_CONTENT
     closing: Closing = Closing.IF_NEW
     refires: bool = True  # a ready trigger fires again though nothing came since
@@ -63,9 +64,7 @@ class Semantics:
         try:
             return cls.PRESETS[peer]
         except KeyError:
-            raise SpecError(
-                f"Semantics: no preset is named {peer!r}. Use one of {', '.join(cls.PRESETS)}."
-            ) from None
+            raise SpecError(f"Semantics: no preset is named {peer!r}. Use one of {', '.join(cls.PRESETS)}.") from None
 
 
 Semantics.PRESETS = {
@@ -74,7 +73,7 @@ Semantics.PRESETS = {
     "beam_python": Semantics(
         on_time=OnTime.ALWAYS, closing=Closing.NEVER, refires=False, holds=True, expires_after_horizon=True
     ),
-    "flink": Semantics(closing=Closing.NEVER, clock_instant_is_over=True),
+    "flink": Semantics(closing=Closing.NEVER, clock_instant_is_over=True, event_timer_is_strict=True),
     "kafka": Semantics(earliest_start=0),
     "malhar": Semantics(
         closes_after_end=True, expires_after_horizon=True, late_by=LateBy.RECORD, closing=Closing.NEVER

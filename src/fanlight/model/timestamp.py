@@ -39,9 +39,7 @@ def timestamp(value: TimestampLike) -> Timestamp:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise SpecError(
-                f"timestamp: {value!r} is not ISO 8601. Write it as in '2026-01-31T12:00:00Z'."
-            ) from None
+            raise SpecError(f"timestamp: {value!r} is not ISO 8601. Write it as in '2026-01-31T12:00:00Z'.") from None
     moment = value if value.tzinfo else value.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _MICROSECOND
 

@@ -11,8 +11,8 @@ from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.kernels.keys import densify, encode
 from fanlight.kernels.pairs import Pairs
-from fanlight.kernels.sliding import Stacks, by_slice
 from fanlight.kernels.slicing import spread
+from fanlight.kernels.sliding import Stacks, by_slice
 from fanlight.model.timestamp import END_OF_TIME
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken

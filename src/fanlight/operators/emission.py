@@ -1,4 +1,4 @@
-"""Which firings leave, and what they say of themselves: the emission law of docs/semantics.md, for all panes at once."""
+"""Which firings leave, and what they say of themselves: the emission law, for all panes at once."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def decide(spec: WindowSpec, frame: Frame, ready: Bools, ended: Bools, now: Now,
     new = state["pending"] > 0
     content = new if spec.accumulation is Accumulation.DISCARDING else frame.partials.rows > 0
     on_time = now.closed & (state["revision"] == 0) & (closing | (state["held"] & new))
+    if spec.fires_once:
+        on_time = now.closed
     is_last = now.expired | state["finished"]
 
     repeated = new | content if semantics.refires else new

@@ -52,9 +52,7 @@ class Firings:
             ],
             fields=list(PANE),
         )
-        return pa.record_batch(
-            [*self.keys, window_column(plan, self.windows), *self.values, pane], schema=plan.result
-        )
+        return pa.record_batch([*self.keys, window_column(plan, self.windows), *self.values, pane], schema=plan.result)
 
 
 def window_column(plan: Plan, windows: Ints) -> pa.Array:

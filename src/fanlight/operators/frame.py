@@ -66,9 +66,7 @@ class Frame:
             source = np.arange(len(self))
             source[rows] = len(self) + np.arange(len(rows))
             places = pa.array(source)
-            self.shown = [
-                pa.concat_arrays(pair).take(places) for pair in zip(self.shown, values, strict=True)
-            ]
+            self.shown = [pa.concat_arrays(pair).take(places) for pair in zip(self.shown, values, strict=True)]
 
 
 class FrameShape:

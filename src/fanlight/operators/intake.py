@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fanlight.errors import InputError
 from fanlight.kernels.groups import Ints
+from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.times import Fault, read_times
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.accounting import Accounting, DeadLetters
@@ -24,20 +25,33 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     columns = []
     for field in schema:
         require_column(batch.schema, field.name)
-        column = batch.column(field.name)
-        try:
-            columns.append(column if column.type == field.type else column.cast(field.type))
-        except pa.ArrowInvalid as problem:
-            raise InputError(
-                f"Column {field.name!r} is {column.type} here and was {field.type} before: {problem}. "
-                "Give every batch the same types, or declare the schema."
-            ) from problem
-        except pa.ArrowNotImplementedError:
-            raise InputError(
-                f"Column {field.name!r} is {column.type} here and was {field.type} before, and the one does not become "
-                "the other. Give every batch the same types, or declare the schema."
-            ) from None
+        columns.append(_fitted(batch.column(field.name), field))
     return pa.record_batch(columns, schema=schema)
+
+
+def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
+    """A column as the type it had before: the same kind of thing, and nothing lost on the way."""
+    if column.type == field.type:
+        return column
+    problem = "they are not the same kind of thing"
+    if pa.types.is_null(column.type) or _kind(column.type) == _kind(field.type):
+        try:
+            return column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as refusal:
+            problem = str(refusal)
+    raise InputError(
+        f"Column {field.name!r} is {column.type} here and was {field.type} before: {problem}. "
+        "Give every batch the same types, or declare the schema."
+    )
+
+
+def _kind(kind: pa.DataType) -> str:
+    kind = plain_type(kind)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return "time" if pa.types.is_timestamp(kind) else str(kind)
 
 
 def without_replays(

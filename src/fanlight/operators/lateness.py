@@ -19,9 +19,9 @@ _FAR = 2**61
 class Lateness:
     """The law of closing and expiry, in window numbers.
 
-        window ends      ... 3 ... 4 ... 5 ... 6 ... 7
-        watermark                        ^ closed through 5
-        minus lateness             ^ expired through 4
+    window ends      ... 3 ... 4 ... 5 ... 6 ... 7
+    watermark                        ^ closed through 5
+    minus lateness             ^ expired through 4
     """
 
     spec: WindowSpec

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from fanlight.kernels.groups import Groups, Ints
 from fanlight.kernels.keys import encode
+from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import spread
 from fanlight.operators.log import ChunkLog
-from fanlight.operators.plan import Plan, plain, value_type
+from fanlight.operators.plan import Plan, plain
 from fanlight.operators.taken import Taken
 from fanlight.state.store import ChunkStore
 
@@ -24,7 +25,7 @@ class Messages:
     def __init__(self, plan: Plan, store: ChunkStore) -> None:
         self._plan = plan
         self._columns = plan.message_columns
-        fields = [pa.field(f"v.{name}", value_type(plan.schema.field(name).type)) for name in self._columns]
+        fields = [pa.field(f"v.{name}", plain_type(plan.schema.field(name).type)) for name in self._columns]
         self._schema = pa.schema([*_OWN, *fields])
         self._log = ChunkLog(store, "records")
 
@@ -57,12 +58,9 @@ class Messages:
 
         `after` leaves out, pane by pane, the messages that arrived up to that number: the discarding mode.
         """
-        slicing = self._plan.slicing
-        wanted = np.unique(windows)
-        first = [slicing.members(int(window))[0] for window in wanted]
-        last = [slicing.members(int(window))[1] for window in wanted]
-        _, members = spread(np.array(first, np.int64), np.array(last, np.int64))
-        messages = self.read(np.unique(members).tolist())
+        members = [self._plan.slicing.members(window) for window in np.unique(windows).tolist()]
+        first, last = np.array(members, np.int64).reshape(-1, 2).T
+        messages = self.read(np.unique(spread(first, last)[1]).tolist())
         rows, panes = self._assign(messages, windows, keys)
         arrivals = messages.column("arrival").to_numpy()[rows]
         if after is not None:
@@ -74,15 +72,15 @@ class Messages:
         return [
             (
                 gathered.place,
-                gathered.reducer.compute(
-                    messages.column(f"v.{gathered.column}").take(places), times, arrivals, groups
-                ),
+                gathered.reducer.compute(messages.column(f"v.{gathered.column}").take(places), times, arrivals, groups),
             )
             for gathered in self._plan.gathered
         ]
 
     def _assign(self, messages: pa.RecordBatch, windows: Ints, keys: list[pa.Array]) -> tuple[Ints, Ints]:
         """Every (message, pane) pair, by matching keys and windows."""
+        if not len(windows):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         slicing = self._plan.slicing
         times = messages.column("time").to_numpy()
         first, last = slicing.windows(slicing.slices(times))

@@ -17,6 +17,7 @@ from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
 from fanlight.operators.stacks import ServedWindows
 from fanlight.operators.taken import Taken
+from fanlight.operators.values import pane_values
 from fanlight.state.store import ChunkStore
 
 
@@ -50,7 +51,9 @@ class OncePanes:
         windows, keys, partials = self._panes(due, serving=True)
         ends = self._plan.slicing.bounds(windows)[1]
         times = self._plan.fold.stamps(partials, ends, self._plan.spec.tick.micros)
-        return Firings.once(keys, windows, self._values(windows, keys, partials), times)
+        return Firings.once(
+            keys, windows, pane_values(self._plan, self._messages, windows, keys, partials, None), times
+        )
 
     def retire(self, through: int) -> None:
         """Delete the slices whose last window is `through` or before."""
@@ -63,7 +66,9 @@ class OncePanes:
         if not len(due):
             return Content.empty(self._plan)
         windows, keys, partials = self._panes(due, serving=False)
-        return Content(windows, keys, partials.rows, self._values(windows, keys, partials))
+        return Content(
+            windows, keys, partials.rows, pane_values(self._plan, self._messages, windows, keys, partials, None)
+        )
 
     def _windows(self, first: int, last: int) -> Ints:
         """The windows first..last that hold anything."""
@@ -88,12 +93,3 @@ class OncePanes:
         pairs = Pairs.of(windows[places[order[found_at]]], found.codes[rows], found.count)
         outer, codes, merged = pairs.settle(self._plan.fold.merge(partials.take(rows), pairs.groups))
         return outer, found.take(codes), merged
-
-    def _values(self, windows: Ints, keys: list[pa.Array], partials: Partials) -> list[pa.Array]:
-        values = dict(
-            zip((place for place, _ in self._plan.folded), self._plan.fold.finish(partials), strict=True)
-        )
-        if self._plan.gathered and self._messages is not None:
-            values.update(self._messages.values(windows, keys, None))
-        return [values[place] for place in sorted(values)]
-

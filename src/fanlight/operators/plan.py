@@ -11,6 +11,7 @@ from fanlight.errors import InputError
 from fanlight.kernels.fold import Fold
 from fanlight.kernels.keys import check_key
 from fanlight.kernels.reducers import MessageReducer, Reducer, bind
+from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import Slicing
 from fanlight.model.spec import WindowSpec
 
@@ -79,7 +80,7 @@ class Plan:
         gathered: list[Gathered] = []
         outputs: list[pa.Field] = []
         for place, (name, aggregate) in enumerate(spec.aggregates):
-            kind = None if aggregate.column is None else value_type(schema.field(aggregate.column).type)
+            kind = None if aggregate.column is None else plain_type(schema.field(aggregate.column).type)
             reducer = bind(aggregate, kind)
             outputs.append(pa.field(name, reducer.output))
             if isinstance(reducer, MessageReducer):
@@ -88,7 +89,7 @@ class Plan:
             else:
                 folded.append((place, aggregate.column))
                 reducers.append(reducer)
-        keys = [pa.field(name, value_type(schema.field(name).type)) for name in spec.keys]
+        keys = [pa.field(name, plain_type(schema.field(name).type)) for name in spec.keys]
         result = pa.schema([*keys, pa.field("window", WINDOW), *outputs, pa.field("pane", PANE)])
         return Plan(
             spec,
@@ -113,11 +114,7 @@ def require_column(schema: pa.Schema, name: str) -> None:
     raise InputError(f"Column {name!r} is not in the input, which has {', '.join(schema.names) or 'none'}.{hint}")
 
 
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values: a dictionary's own."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 def plain(column: pa.Array) -> pa.Array:
-    """A column without its dictionary."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    """A column of plain values: dictionaries and views decoded."""
+    kind = plain_type(column.type)
+    return column if kind == column.type else column.cast(kind)

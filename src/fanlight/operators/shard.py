@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
+from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.messages import Messages
@@ -99,9 +101,7 @@ class ShardOperator:
 
     def _end(self) -> list[pa.RecordBatch]:
         closed, expired = self._through(self.watermark)
-        moment = Moment(
-            END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, _QUIET
-        )
+        moment = Moment(END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, _QUIET)
         leaving = self._advance(None, moment)
         self.watermark = END_OF_TIME
         return leaving
@@ -111,14 +111,14 @@ class ShardOperator:
 
         Only a bundle judged record by record is cut, wherever its running watermark expires another window.
         """
-        if bundle is None or len(bundle.watermarks) < 2 or not self.plan.spec.fires_once:
+        if bundle is None or len(bundle.watermarks) < 2 or not isinstance(self._panes, OncePanes):
             return [(bundle, target)]
         expired = self._lateness.expired_by(bundle.watermarks)
         cuts = (np.flatnonzero(np.diff(expired)) + 1).tolist()
         starts, ends = [0, *cuts], [*cuts, len(bundle)]
         reached = [int(bundle.watermarks[cut]) for cut in cuts]
         parts = [bundle.part(start, end) for start, end in zip(starts, ends, strict=True)]
-        return list(zip(parts, [*reached, max(target, int(bundle.watermarks[-1]))], strict=True))
+        return list(zip(parts, [*reached, target], strict=True))
 
     def _advance(self, bundle: Bundle | None, moment: Moment) -> list[pa.RecordBatch]:
         if bundle is not None and len(bundle):
@@ -148,14 +148,14 @@ class ShardOperator:
     def _moment(self, watermark: Timestamp, signal: Signal) -> Moment:
         closed_before, expired_before = self._through(self.watermark)
         closed, expired = self._through(watermark)
-        return Moment(
-            watermark, self.clock, closed_before, closed, expired_before, expired, self.arrived - 1, signal
-        )
+        return Moment(watermark, self.clock, closed_before, closed, expired_before, expired, self.arrived - 1, signal)
 
     def _through(self, watermark: Timestamp) -> tuple[int, int]:
         return self._lateness.closed_through(watermark), self._lateness.expired_through(watermark)
 
-    def _atomically(self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None) -> list[pa.RecordBatch]:
+    def _atomically(
+        self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None
+    ) -> list[pa.RecordBatch]:
         letters = self.letters.count
         try:
             leaving = work()
@@ -195,7 +195,16 @@ class ShardOperator:
         self._messages = Messages(plan, store) if plan.spec.needs_messages else None
         retention = plan.spec.retention
         self._retained = None if retention is None else Retained(plan, store, retention)
-        if plan.spec.fires_once:
+        if plan.spec.fires_once and not _publishes_late(plan.spec):
             self._panes = OncePanes(plan, store, self._messages)
         else:
             self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)
+
+
+def _publishes_late(spec: WindowSpec) -> bool:
+    """Whether records are judged by a watermark that windows will only see later.
+
+    A record may then be too late for a window that has not fired yet, and slices cannot tell the two apart.
+    """
+    watermark = spec.watermark
+    return isinstance(watermark, BoundedDisorder) and watermark.per_record and watermark.every is not None

@@ -20,6 +20,7 @@ from fanlight.operators.plan import Plan
 from fanlight.operators.rows import changed, firing_rows, in_order
 from fanlight.operators.taken import Taken
 from fanlight.operators.trigger import News, Now, build
+from fanlight.operators.values import pane_values
 from fanlight.state.store import Address, ChunkStore
 
 _SPACE = "panes"
@@ -179,15 +180,8 @@ class TriggeredPanes:
 
     def _values(self, frame: Frame) -> list[pa.Array]:
         """The values of the panes' content, one column an aggregate."""
-        plan = self._plan
-        values = dict(zip((place for place, _ in plan.folded), plan.fold.finish(frame.partials), strict=True))
-        if plan.gathered and self._messages is not None and len(frame):
-            after = frame.state["mark"] if self._discards else None
-            values.update(self._messages.values(frame.windows, frame.keys, after))
-        elif plan.gathered:
-            empty = {gathered.place: plan.result.field(plan.spec.aggregates[gathered.place][0]) for gathered in plan.gathered}
-            values.update({place: pa.array([], field.type) for place, field in empty.items()})
-        return [values[place] for place in sorted(values)]
+        after = frame.state["mark"] if self._discards else None
+        return pane_values(self._plan, self._messages, frame.windows, frame.keys, frame.partials, after)
 
     def _load(self, windows: list[int]) -> Frame:
         return self._shape.from_batches(windows, [self._store.get(Address(_SPACE, w, 0)) for w in windows])

@@ -238,6 +238,7 @@ class Oracle:
             signal=self.signal,
             finish=self.finish,
             delay_is_strict=self.semantics.delay_is_strict,
+            event_timer_is_strict=self.semantics.event_timer_is_strict,
         )
         closed_now = now.closed and not self._closed(pane.window, before)
         expired_now = now.expired and not self._expired(pane.window, before)

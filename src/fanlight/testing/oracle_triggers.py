@@ -38,6 +38,7 @@ class Moment:
     signal: bool
     finish: bool
     delay_is_strict: bool
+    event_timer_is_strict: bool
 
 
 @dataclass(slots=True)
@@ -171,5 +172,5 @@ def _any_ready(node: Node, now: Moment) -> bool:
 
 
 def _hand(domain: TimeDomain, now: Moment) -> int:
-    """What `Every` reads: the clock, or in the event domain the watermark."""
-    return now.watermark if domain is TimeDomain.EVENT else now.clock
+    """What `Every` reads: the clock, or in the event domain the watermark (strictly: the last instant before it)."""
+    return now.watermark - now.event_timer_is_strict if domain is TimeDomain.EVENT else now.clock

@@ -21,7 +21,9 @@ _OPS = {op.code: op for op in Op}
 def play(
     spec: WindowSpec, steps: Sequence[Step], schema: pa.Schema, *, restore_before: Collection[int] = ()
 ) -> Transcript:
-    """What the embedded engine gives for `steps`; before the steps of `restore_before` it is written down and read back.
+    """What the embedded engine gives for `steps`.
+
+    Before the steps of `restore_before` it is written down and read back.
 
     >>> from fanlight.model.aggregates import count
     >>> from fanlight.model.windows import tumbling

@@ -156,6 +156,7 @@ def semantics() -> SearchStrategy[Semantics]:
         expires_after_horizon=st.booleans(),
         late_by=st.sampled_from(LateBy),
         delay_is_strict=st.booleans(),
+        event_timer_is_strict=st.booleans(),
         on_time=st.sampled_from(OnTime),
         closing=st.sampled_from(Closing),
         refires=st.booleans(),

@@ -23,7 +23,7 @@ def build(trigger: triggers.Trigger, semantics: Semantics, name: str = "t") -> N
         case triggers.AfterDelay(delay):
             return DelayNode(name, delay.micros, semantics.delay_is_strict)
         case triggers.Every(period, domain):
-            return EveryNode(name, period.micros, domain is TimeDomain.EVENT)
+            return EveryNode(name, period.micros, domain is TimeDomain.EVENT, semantics.event_timer_is_strict)
         case triggers.AtExpiry():
             return ExpiryNode(name)
         case triggers.OnSignal():

@@ -79,10 +79,11 @@ class DelayNode(Finishing):
 class EveryNode(Node):
     """Ready each time the clock, or the watermark, has passed a multiple of the period."""
 
-    def __init__(self, name: str, period: int, by_watermark: bool) -> None:
+    def __init__(self, name: str, period: int, by_watermark: bool, strictly: bool) -> None:
         super().__init__(name)
         self._period = period
         self._by_watermark = by_watermark
+        self._past = int(by_watermark and strictly)
 
     @property
     def columns(self) -> dict[str, tuple[str, int]]:
@@ -106,7 +107,7 @@ class EveryNode(Node):
         return passed
 
     def fired(self, state: State, mask: Bools, now: Now) -> None:
-        state[f"{self.name}.last"][mask] = self._time(now)
+        state[f"{self.name}.last"][mask] = max(self._time(now) - self._past, UNSET + 1)
 
     def reset(self, state: State, mask: Bools) -> None:
         state[f"{self.name}.last"][mask] = UNSET
@@ -120,7 +121,7 @@ class EveryNode(Node):
 
     def _next(self, state: State) -> Ints:
         last = state[f"{self.name}.last"]
-        following = (np.clip(last, -_FAR, _FAR) // self._period + 1) * self._period
+        following = (np.clip(last, -_FAR, _FAR) // self._period + 1) * self._period + self._past
         return np.where((last == UNSET) | (last >= _FAR), NOT_DUE, following)
 
 

@@ -1,0 +1,62 @@
+"""`python -m benchmarks [NAME …]`: measure, print, and put the figures into RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from rich.console import Console
+
+from benchmarks import firings, growth, hopping, peers, results, tumbling
+from benchmarks.figures import Figures, Scale
+from benchmarks.machine import one_core
+
+QUICK = Scale(rows=200_000, rounds=1)
+
+
+def main() -> None:
+    chosen = _arguments()
+    one_core()
+    console = Console()
+    scale = QUICK if chosen.quick else Scale(rounds=chosen.rounds)
+    for name in chosen.names or BENCHMARKS:
+        figures = BENCHMARKS[name](scale).text(chosen.date)
+        console.print(f"\n{figures}", soft_wrap=True, markup=False, highlight=False)
+        if not chosen.quick:
+            results.write(name, figures)
+            console.print(f"\nwritten to {results.PAGE.name}", markup=False)
+
+
+def _growth(scale: Scale) -> Figures:
+    from benchmarks.plot import draw  # the others need no picture, and are not made to wait for what draws it
+
+    figures, curves = growth.run(scale)
+    picture = results.PICTURE if scale != QUICK else results.ROOM / "data" / results.PICTURE.name
+    draw(curves, picture)
+    return figures
+
+
+BENCHMARKS: dict[str, Callable[[Scale], Figures]] = {
+    "tumbling": tumbling.run,
+    "hopping": hopping.run,
+    "growth": _growth,
+    "firings": firings.run,
+    "peers": peers.run,
+}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all, if none is named")
+    parser.add_argument("--quick", action="store_true", help="few rows, one round: does it run? Nothing is written")
+    parser.add_argument("--rounds", type=int, default=Scale().rounds, help="how often the contestants take turns")
+    parser.add_argument("--date", help="the date to note beside the figures")
+    chosen = parser.parse_args()
+    unknown = [name for name in chosen.names if name not in BENCHMARKS]
+    if unknown or chosen.rounds < 1:
+        parser.error(f"NAME must be of {', '.join(BENCHMARKS)}, and --rounds at least 1.")
+    return chosen
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""The values of panes: what was folded is finished, what was gathered is computed from the messages."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from fanlight.kernels.fold import Partials
+from fanlight.kernels.groups import Ints
+from fanlight.operators.messages import Messages
+from fanlight.operators.plan import Plan
+
+
+def pane_values(
+    plan: Plan, messages: Messages | None, windows: Ints, keys: list[pa.Array], partials: Partials, after: Ints | None
+) -> list[pa.Array]:
+    """One column an aggregate, in the order of the result.
+
+    `after` leaves out, pane by pane, the messages that arrived up to that number: the discarding mode.
+    """
+    values = dict(zip((place for place, _ in plan.folded), plan.fold.finish(partials), strict=True))
+    if messages is not None and plan.gathered:
+        values.update(messages.values(windows, keys, after))
+    return [values[place] for place in sorted(values)]
