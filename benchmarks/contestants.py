@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import fanlight as fl
 from benchmarks.data import BUNDLES, HOUR, START
 from benchmarks.stopwatch import Stopwatch
-from benchmarks.totals import COLUMNS
+from benchmarks.totals import COLUMNS, Totals
 
 Bundles = Sequence[pa.RecordBatch]
 Play = Callable[[Stopwatch], Iterator[pa.Table]]
@@ -25,7 +25,7 @@ class Contestant:
     play: Play
     panes: Callable[[pa.Table], pa.Table]
     """Its rows as `COLUMNS`, for checking."""
-    expected: pa.Table
+    expected: Totals
     rows: int
     steps: int
     """How many tables it yields."""
@@ -43,7 +43,7 @@ def orders() -> fl.Stream:
     return fl.stream([], time="ts", delay="5 seconds").key_by("key")
 
 
-def engine(name: str, spec: fl.WindowSpec, bundles: Bundles, expected: pa.Table) -> Contestant:
+def engine(name: str, spec: fl.WindowSpec, bundles: Bundles, expected: Totals) -> Contestant:
     """Fanlight as a user has it: `add` a bundle with its clock, `take` what fired, `end` at the end."""
 
     def play(watch: Stopwatch) -> Iterator[pa.Table]:
@@ -62,7 +62,7 @@ def engine(name: str, spec: fl.WindowSpec, bundles: Bundles, expected: pa.Table)
     return Contestant(name, play, _of_firings, expected, rows, len(bundles) + 1, repeats=not spec.fires_once)
 
 
-def bare_group_by(name: str, bundles: Bundles, size: int, expected: pa.Table) -> Contestant:
+def bare_group_by(name: str, bundles: Bundles, size: int, expected: Totals) -> Contestant:
     """PyArrow's group-by, bundle by bundle: no state, no watermark, windows cut where bundles are."""
 
     def play(watch: Stopwatch) -> Iterator[pa.Table]:

@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks.audit import Audit
 from benchmarks.contestants import Contestant
 from benchmarks.stopwatch import Stopwatch
-from benchmarks.totals import by_window, last_firings
 
 
 @dataclass(slots=True)
@@ -31,6 +30,16 @@ class Times:
     rows_out: int = 0
     seconds: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
+
+    def add(self, watch: Stopwatch, rows_out: int) -> None:
+        """Note a round; every round must give the same number of rows."""
+        if self.seconds and rows_out != self.rows_out:
+            raise SystemExit(
+                f"{rows_out} rows came out of one round, {self.rows_out} of another. No figure stands on that."
+            )
+        self.rows_out = rows_out
+        self.seconds.append(watch.seconds)
+        self.wall.append(watch.wall)
 
     @property
     def median(self) -> float:
@@ -66,7 +75,7 @@ class Measured:
 
 
 def side_by_side(title: str, contestants: Sequence[Contestant], rounds: int) -> Measured:
-    """Let the contestants take turns. In the first round every window's totals are checked; later, the row count is."""
+    """Let the contestants take turns. The first round's totals are checked; in later rounds, the number of rows is."""
     times = {contestant.name: Times(contestant.rows) for contestant in contestants}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # The bar is drawn between steps: a thread that draws would be timed too.
@@ -75,31 +84,15 @@ def side_by_side(title: str, contestants: Sequence[Contestant], rounds: int) -> 
         for place in range(rounds):
             for contestant in contestants:
                 progress.update(task, description=f"{title}, round {place + 1} of {rounds}: {contestant.name}")
+                watch, audit, rows = Stopwatch(), Audit(contestant), 0
                 gc.collect()
-                watch, kept, rows = Stopwatch(), [], 0
                 for table in contestant.play(watch):
                     rows += len(table)
                     if place == 0:
-                        panes = contestant.panes(table)
-                        kept.append(panes if contestant.repeats else by_window(panes))
+                        audit.see(table)
                     progress.advance(task)
                     progress.refresh()
-                _check(contestant, kept, rows, times[contestant.name])
-                times[contestant.name].rows_out = rows
-                times[contestant.name].seconds.append(watch.seconds)
-                times[contestant.name].wall.append(watch.wall)
+                if place == 0:
+                    audit.close()
+                times[contestant.name].add(watch, rows)
     return Measured(times)
-
-
-def _check(contestant: Contestant, kept: list[pa.Table], rows: int, known: Times) -> None:
-    if not kept:
-        if rows != known.rows_out:
-            raise SystemExit(f"{contestant.name}: {rows} rows came out, {known.rows_out} in an earlier round.")
-        return
-    panes = pa.concat_tables(kept)
-    found = by_window(last_firings(panes) if contestant.repeats else panes)
-    if not found.equals(contestant.expected):
-        raise SystemExit(
-            f"{contestant.name}: the totals of its windows are not those of the data, so no figure is worth printing.\n"
-            f"found:\n{found}\nexpected:\n{contestant.expected}"
-        )

@@ -12,7 +12,7 @@ from benchmarks.data import Orders
 from benchmarks.figures import Figures, Scale, table
 from benchmarks.measure import side_by_side
 from benchmarks.stopwatch import Stopwatch
-from benchmarks.totals import expected
+from benchmarks.totals import Totals, expected
 
 MINUTE = 60_000_000
 
@@ -38,7 +38,7 @@ def run(scale: Scale) -> Figures:
     return Figures("peers", scale, (table(head, rows),), measured.busy, ("polars", "duckdb"))
 
 
-def polars_group_by(name: str, bundles: Bundles, expected: pa.Table) -> Contestant:
+def polars_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant:
     """Polars, eager, on one thread."""
     import polars as pl  # not before the process is on one core: it counts them when it is imported
 
@@ -56,7 +56,7 @@ def polars_group_by(name: str, bundles: Bundles, expected: pa.Table) -> Contesta
     return Contestant(name, play, _panes, expected, len(frame), 1)
 
 
-def duckdb_group_by(name: str, bundles: Bundles, expected: pa.Table) -> Contestant:
+def duckdb_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant:
     """DuckDB over the Arrow table, on one thread."""
     import duckdb
 

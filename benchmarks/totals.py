@@ -1,31 +1,53 @@
-"""What must come out, window by window: a figure counts only if the numbers behind it are right."""
+"""What must come out: a figure counts only if the numbers behind it are right."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-COLUMNS = ["key", "start", "n", "revenue", "highest"]
+VALUES = ["n", "revenue", "highest"]
+COLUMNS = ["key", "start", *VALUES]
 """What every contestant's rows are read as; `start` in microseconds."""
 
-_ADDED_UP = [("n", "sum"), ("revenue", "sum"), ("highest", "max")]
-_COUNTED = [([], "count_all"), ("price", "sum"), ("price", "max")]
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Count, sum and maximum of each window over all keys, and of each key over all windows."""
+
+    by_window: pa.Table
+    by_key: pa.Table
+
+    @staticmethod
+    def of(panes: pa.Table) -> Totals:
+        """The totals of rows that are read as `COLUMNS`."""
+        return Totals(_added_up(panes, "start"), _added_up(panes, "key"))
+
+    @staticmethod
+    def together(parts: Sequence[Totals]) -> Totals:
+        """The totals of several parts."""
+        by_window = _added_up(pa.concat_tables([part.by_window for part in parts]), "start")
+        return Totals(by_window, _added_up(pa.concat_tables([part.by_key for part in parts]), "key"))
 
 
-def expected(bundles: Iterable[pa.RecordBatch], size: int, every: int) -> pa.Table:
-    """Each window's count, sum and maximum over all keys, by the definition: a record is in `size / every` of them."""
-    cells = []
+def expected(bundles: Iterable[pa.RecordBatch], size: int, every: int) -> Totals:
+    """What the definition says: a record counts in each of the `size / every` windows that cover its time."""
+    parts = []
     for bundle in bundles:
-        table = pa.table({"start": floored(bundle.column("ts"), every), "price": bundle.column("price")})
-        cell = table.group_by("start", use_threads=False).aggregate(_COUNTED)
-        cells.append(cell.rename_columns(["start", "n", "revenue", "highest"]))
-    slices = by_window(pa.concat_tables(cells))
-    shifted = [
-        slices.set_column(0, "start", pc.subtract(slices.column("start"), back)) for back in range(0, size, every)
+        price = bundle.column("price")
+        once = pa.array(np.ones(len(bundle), np.int64))
+        cells = [bundle.column("key"), floored(bundle.column("ts"), every), once, price, price]
+        parts.append(Totals.of(pa.table(cells, names=COLUMNS)))
+    one_slice = Totals.together(parts)
+    windows = [
+        one_slice.by_window.set_column(0, "start", pc.subtract(one_slice.by_window.column("start"), back))
+        for back in range(0, size, every)
     ]
-    return by_window(pa.concat_tables(shifted))
+    keys = [one_slice.by_key] * (size // every)
+    return Totals(_added_up(pa.concat_tables(windows), "start"), _added_up(pa.concat_tables(keys), "key"))
 
 
 def floored(times: pa.Array, every: int) -> pa.Array:
@@ -33,13 +55,14 @@ def floored(times: pa.Array, every: int) -> pa.Array:
     return pc.multiply(pc.divide(times.cast(pa.int64()), every), every)
 
 
-def by_window(panes: pa.Table) -> pa.Table:
-    """The totals of each window, ascending."""
-    totals = panes.group_by("start", use_threads=False).aggregate(_ADDED_UP)
-    return totals.rename_columns(["start", "n", "revenue", "highest"]).sort_by("start").combine_chunks()
-
-
 def last_firings(panes: pa.Table) -> pa.Table:
-    """Each pane's last firing: of positive prices, the one with the greatest values."""
-    greatest = [("n", "max"), ("revenue", "max"), ("highest", "max")]
-    return panes.group_by(["key", "start"], use_threads=False).aggregate(greatest).rename_columns(COLUMNS)
+    """Each pane's last firing: prices are positive, so it is the one with the greatest values."""
+    greatest = panes.group_by(["key", "start"], use_threads=False).aggregate([(name, "max") for name in VALUES])
+    return greatest.rename_columns(COLUMNS)
+
+
+def _added_up(rows: pa.Table, by: str) -> pa.Table:
+    """Count, sum and maximum of each group, in order."""
+    kinds = zip(VALUES, ("sum", "sum", "max"), strict=True)
+    groups = rows.group_by(by, use_threads=False).aggregate(list(kinds))
+    return groups.rename_columns([by, *VALUES]).sort_by(by).combine_chunks()

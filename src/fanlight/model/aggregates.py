@@ -116,9 +116,9 @@ class UserAggregate(Aggregate):
     """An aggregate of one's own: subclass, name the two Arrow types, write four methods.
 
     `state_type` and `output_type` are Arrow types, so that state is stored as columns, never pickled. The
-    row-wise form is `zero`, `add`, `merge`, `finish`. A class that also has `retract(state, value)` can give
-    values back. The vectorised form is `add_batch(states, values, groups, count)`: it gets one state
-    for each group, all values and each value's group, and returns the new states.
+    row-wise form is `zero`, `add`, `merge`, `finish`. The vectorised form is `add_batch(states, values, groups, count)`:
+    it gets one fresh state for each group, all values and each value's group, and returns the new states. `retraction`
+    may say what a row that takes a value back carries.
     """
 
     state_type: ClassVar[Any] = None
@@ -147,6 +147,10 @@ class UserAggregate(Aggregate):
     def finish(self, state: Any) -> Any:
         """The result of a state."""
         raise SpecError(f"{type(self).__name__}: `finish` is missing. Return the result of a state.")
+
+    def retraction(self, value: Any) -> Any:
+        """What a retracting row carries to take `value` back: the value itself, unless a subclass says otherwise."""
+        return value
 
 
 def count(column: str | None = None) -> Count:

@@ -20,13 +20,17 @@ def in_order(windows: Ints, keys: list[pa.Array]) -> Ints:
 
 def firing_rows(
     frame: Frame,
+    before: list[pa.Array],
     values: list[pa.Array],
     times: Ints,
     timing: Ints,
     is_last: Bools,
     accumulation: Accumulation,
 ) -> Firings:
-    """The rows of these panes, which all leave. A retraction stands directly before the row that replaces it."""
+    """The rows of these panes, which all leave.
+
+    A retraction carries what `before` says and stands directly before the row that replaces it.
+    """
     order = in_order(frame.windows, frame.keys)
     again = frame.state["index"][order] > 0
     retracts = again & (accumulation is Accumulation.RETRACTING)
@@ -36,9 +40,9 @@ def firing_rows(
     renewing = (frame.state["index"][rows] > 0) & (accumulation is not Accumulation.DISCARDING)
     ops = np.where(taking_back, Op.RETRACT, np.where(renewing, Op.UPDATE, Op.INSERT))
     places = pa.array(rows)
-    if frame.shown:
+    if retracts.any():
         sides = pa.array(np.where(taking_back, rows, len(frame) + rows))
-        columns = [pa.concat_arrays(pair).take(sides) for pair in zip(frame.shown, values, strict=True)]
+        columns = [pa.concat_arrays(pair).take(sides) for pair in zip(before, values, strict=True)]
     else:
         columns = [column.take(places) for column in values]
     return Firings(

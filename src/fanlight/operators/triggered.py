@@ -20,7 +20,7 @@ from fanlight.operators.plan import Plan
 from fanlight.operators.rows import changed, firing_rows, in_order
 from fanlight.operators.taken import Taken
 from fanlight.operators.trigger import News, Now, build
-from fanlight.operators.values import pane_values
+from fanlight.operators.values import pane_values, retractions
 from fanlight.state.store import Address, ChunkStore
 
 _SPACE = "panes"
@@ -158,7 +158,10 @@ class TriggeredPanes:
         rows = np.flatnonzero(emission.leaves)
         ends = self._plan.slicing.bounds(leaving.windows)[1]
         times = self._plan.fold.stamps(leaving.partials, ends, spec.tick.micros)
-        firings = firing_rows(leaving, values, times, emission.timing[rows], emission.is_last[rows], spec.accumulation)
+        before = retractions(self._plan, leaving.shown) if leaving.shown else []
+        firings = firing_rows(
+            leaving, before, values, times, emission.timing[rows], emission.is_last[rows], spec.accumulation
+        )
         frame.show(rows, values)
         return firings if len(rows) else None
 

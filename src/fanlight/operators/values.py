@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Ints
+from fanlight.kernels.reducers.user import UserStates
 from fanlight.operators.messages import Messages
 from fanlight.operators.plan import Plan
 
@@ -21,3 +22,12 @@ def pane_values(
     if messages is not None and plan.gathered:
         values.update(messages.values(windows, keys, after))
     return [values[place] for place in sorted(values)]
+
+
+def retractions(plan: Plan, shown: list[pa.Array]) -> list[pa.Array]:
+    """What rows carry that take these values back: the values, unless a user's aggregate says otherwise."""
+    back = list(shown)
+    for (place, _), reducer in zip(plan.folded, plan.fold.reducers, strict=True):
+        if isinstance(reducer, UserStates):
+            back[place] = reducer.retractions(shown[place])
+    return back

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanlight.model.aggregates import Aggregate
+from fanlight.model.aggregates import Aggregate, UserAggregate
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.semantics import Closing, OnTime
 from fanlight.model.spec import WindowSpec
@@ -102,11 +102,19 @@ def rows_of(spec: WindowSpec, pane: Pane, timing: Timing, *, is_last: bool) -> l
     elif spec.accumulation is Accumulation.ACCUMULATING:
         rows = [row(Op.UPDATE, values)]
     else:
-        rows = [row(Op.RETRACT, previous), row(Op.UPDATE, values)]
+        rows = [row(Op.RETRACT, _taken_back(spec, previous)), row(Op.UPDATE, values)]
     pane.last_values = values
     pane.index += 1
     pane.revision += timing is not Timing.EARLY
     return rows
+
+
+def _taken_back(spec: WindowSpec, values: dict[str, Any]) -> dict[str, Any]:
+    said = dict(spec.aggregates)
+    return {
+        name: aggregate.retraction(value) if isinstance(aggregate := said[name], UserAggregate) else value
+        for name, value in values.items()
+    }
 
 
 def _value(aggregate: Aggregate, pane: Pane) -> Any:

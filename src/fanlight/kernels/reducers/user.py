@@ -77,6 +77,12 @@ class UserStates:
             results = [self.aggregate.finish(state) for state in _as_list(partials[0])]
         return self._array(results, self.output, "output_type", "finish")
 
+    def retractions(self, values: pa.Array) -> pa.Array:
+        """What rows carry that take these values back."""
+        with self._blamed("retraction"):
+            back = [self.aggregate.retraction(value) for value in values.to_pylist()]
+        return self._array(back, self.output, "output_type", "retraction")
+
     def _zeros(self, count: int) -> list[Any]:
         with self._blamed("zero"):
             return [self.aggregate.zero() for _ in range(count)]
