@@ -29,3 +29,14 @@ class Groups:
     def where(self, mask: Bools) -> Groups:
         """The same groups over the rows that `mask` keeps."""
         return Groups(self.codes[mask], self.count)
+
+
+def runs(ordered: Ints) -> Ints:
+    """Where runs of equal numbers start, and the end: run i is `ordered[runs[i] : runs[i + 1]]`.
+
+    >>> runs(np.array([7, 7, 9])).tolist()
+    [0, 2, 3]
+    """
+    if not len(ordered):
+        return np.zeros(1, np.int64)
+    return np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1, [len(ordered)]])

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fanlight.kernels.fold import Fold, Partials
-from fanlight.kernels.groups import Ints
-from fanlight.kernels.pairs import Pairs
+from fanlight.kernels.groups import Ints, runs
 
 _ROOM = 1 << 30
 """How many bytes the front may take; beyond, suffixes are merged from their slices one by one."""
@@ -28,10 +27,15 @@ _ROOM = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class SliceRows:
-    """The partials of one slice, each key once."""
+    """The partials of one slice, each key once. Where `codes` is None they are dense: row i is code i."""
 
-    codes: Ints
+    codes: Ints | None
     partials: Partials
+
+    @property
+    def held(self) -> Ints:
+        """The codes that occur."""
+        return np.flatnonzero(self.partials.rows) if self.codes is None else self.codes
 
 
 class Stacks:
@@ -48,8 +52,17 @@ class Stacks:
         self._front: dict[int, Partials] = {}
         self._back: Partials | None = None
 
+    def load(self, slices: dict[int, SliceRows]) -> None:
+        """Take in slices that have not been served.
+
+        Where most keys occur a slice is kept dense: it will be merged twice, and is spread out only once.
+        """
+        for slice_, rows in slices.items():
+            is_full = rows.codes is not None and 2 * len(rows.codes) > self.count
+            self.rows[slice_] = SliceRows(None, self._merged(None, rows)) if is_full else rows
+
     def serve(self, first: int, last: int) -> Partials:
-        """The merge of the slices first..last. What they hold must be in `rows` by now."""
+        """The merge of the slices first..last, which must have been loaded."""
         if self.end is None or first >= self.middle:
             self._flip(first, last)
         else:
@@ -73,18 +86,19 @@ class Stacks:
                 self._front[start] = self._merged(self._front.get(start), rows)
             return
         known = self.rows.get(slice_)
-        self.rows[slice_] = rows if known is None else self._joined(known, rows)
+        self.rows[slice_] = rows if known is None else SliceRows(None, self._merged(self._merged(None, known), rows))
         if slice_ >= self.middle:
             self._back = self._merged(self._back, rows)
 
     def renumber(self, used: Ints, first: int) -> None:
         """Forget all but the slices from `first` on, and all codes but `used`, which are numbered anew."""
+        kept = {slice_: rows for slice_, rows in self.rows.items() if slice_ >= first}
+        self.rows = {}
+        for slice_, rows in kept.items():
+            held = rows.held
+            partials = rows.partials.take(held) if rows.codes is None else rows.partials
+            self.rows[slice_] = SliceRows(np.searchsorted(used, held), partials)
         self.count = len(used)
-        self.rows = {
-            slice_: SliceRows(np.searchsorted(used, rows.codes), rows.partials)
-            for slice_, rows in self.rows.items()
-            if slice_ >= first
-        }
 
     def _flip(self, first: int, last: int) -> None:
         """Make the slices first..last the front, and empty the back."""
@@ -109,14 +123,10 @@ class Stacks:
                     suffix = self._merged(suffix, self.rows[slice_])
         return self._fold.identity(self.count) if suffix is None else suffix
 
-    def _joined(self, left: SliceRows, right: SliceRows) -> SliceRows:
-        codes = np.concatenate([left.codes, right.codes])
-        pairs = Pairs.of(np.zeros(len(codes), np.int64), codes, self.count)
-        both = Partials.concat([left.partials, right.partials])
-        _, codes, partials = pairs.settle(self._fold.merge(both, pairs.groups))
-        return SliceRows(codes, partials)
-
     def _merged(self, into: Partials | None, rows: SliceRows) -> Partials:
+        if rows.codes is None:
+            dense = self._grown(rows.partials)
+            return dense if into is None else self._fold.combine(self._grown(into), dense)
         into = self._fold.identity(self.count) if into is None else self._grown(into)
         return into.put(rows.codes, self._fold.combine(into.take(rows.codes), rows.partials))
 
@@ -128,9 +138,9 @@ class Stacks:
 
 def by_slice(slices: Ints, codes: Ints, partials: Partials) -> dict[int, SliceRows]:
     """Rows ordered by slice, each (slice, code) once, cut into slices."""
-    present, starts = np.unique(slices, return_index=True)
-    ends = [*starts.tolist(), len(slices)][1:]
+    bounds = runs(slices)
+    present, starts, ends = slices[bounds[:-1]].tolist(), bounds[:-1].tolist(), bounds[1:].tolist()
     return {
         slice_: SliceRows(codes[start:end], partials.part(start, end))
-        for slice_, start, end in zip(present.tolist(), starts.tolist(), ends, strict=True)
+        for slice_, start, end in zip(present, starts, ends, strict=True)
     }

@@ -116,7 +116,7 @@ class UserAggregate(Aggregate):
     """An aggregate of one's own: subclass, name the two Arrow types, write four methods.
 
     `state_type` and `output_type` are Arrow types, so that state is stored as columns, never pickled. The
-    row-wise form is `zero`, `add`, `merge`, `finish`. The vectorised form is `add_batch(states, values, groups, count)`:
+    row-wise form is `zero`, `add`, `merge`, `finish`. The vectorised one is `add_batch(states, values, groups, count)`:
     it gets one fresh state for each group, all values and each value's group, and returns the new states. `retraction`
     may say what a row that takes a value back carries.
     """

@@ -88,9 +88,8 @@ def deltas(plan: Plan, taken: Taken, *, timed: bool) -> Deltas:
 
 def _by_pane(plan: Plan, cells: Cells, partials: Partials, least: Ints | None) -> tuple[Ints, Ints, Partials, Ints]:
     """Merge cells into panes: written out where they are few or not plain, else window by window over two stacks."""
-    alone = plan.slicing.width == 1 and len(np.unique(cells.slices)) * cells.count >= len(cells.codes)
     written_out = int(np.sum(cells.last - cells.first + 1))
-    if least is None and written_out > _FEW and not alone and _plain(cells):
+    if least is None and written_out > _FEW and plan.slicing.width > 1 and _plain(cells):
         return _over_stacks(plan, cells, partials)
     source, windows = spread(cells.first, cells.last)
     pairs = Pairs.of(windows, cells.codes[source], cells.count)
@@ -108,7 +107,7 @@ def _plain(cells: Cells) -> bool:
 
 def _over_stacks(plan: Plan, cells: Cells, partials: Partials) -> tuple[Ints, Ints, Partials, Ints]:
     stacks = Stacks(plan.fold, cells.count)
-    stacks.rows = by_slice(cells.slices, cells.codes, partials)
+    stacks.load(by_slice(cells.slices, cells.codes, partials))
     present = np.unique(cells.slices)
     _, windows = spread(*_live(cells, present))
     found, codes, parts = [], [], []

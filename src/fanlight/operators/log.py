@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Ints
+from fanlight.kernels.groups import Ints, runs
 from fanlight.kernels.keys import encode
 from fanlight.kernels.pairs import Pairs
 from fanlight.operators.plan import Plan
@@ -35,15 +35,13 @@ class ChunkLog:
         """The slices that hold anything, ascending."""
         return np.array(sorted(self._directory), np.int64)
 
-    def append(self, slices: Ints, batch: pa.RecordBatch) -> None:
-        """Add rows, which are ordered by slice, to the logs of their slices."""
-        if not len(slices):
-            return
-        cuts = np.flatnonzero(np.diff(slices)) + 1
-        starts = [0, *cuts.tolist()]
-        ends = [*cuts.tolist(), len(slices)]
-        for start, end in zip(starts, ends, strict=True):
-            self._put(int(slices[start]), batch.slice(start, end - start))
+    def append(self, slices: Ints, batch: pa.RecordBatch) -> list[int]:
+        """Add rows, which are ordered by slice, to the logs of their slices; which those are."""
+        bounds = runs(slices)
+        touched: list[int] = slices[bounds[:-1]].tolist()
+        for slice_, start, end in zip(touched, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            self._put(slice_, batch.slice(start, end - start))
+        return touched
 
     def read(self, slices: Iterable[int]) -> tuple[Ints, list[pa.RecordBatch]]:
         """The chunks of these slices, oldest first in each: the slice of each chunk, and the chunks."""
@@ -87,8 +85,8 @@ class PartialLog:
 
     def append(self, slices: Ints, keys: list[pa.Array], partials: Partials) -> None:
         """Add partials, which are ordered by slice."""
-        self._log.append(slices, self._chunk(keys, partials))
-        for slice_ in self._log.crowded(np.unique(slices).tolist()):
+        touched = self._log.append(slices, self._chunk(keys, partials))
+        for slice_ in self._log.crowded(touched):
             _, merged_keys, merged = self._merged([slice_])
             self._log.replace(slice_, self._chunk(merged_keys, merged))
 

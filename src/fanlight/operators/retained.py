@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from fanlight.kernels.groups import runs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.duration import Duration
 from fanlight.model.retention import Retention
@@ -32,10 +33,11 @@ class Retained:
         if not len(content.windows):
             return
         chunk = pa.record_batch([*content.keys, pa.array(content.rows), *content.values], schema=self._schema)
-        windows, starts = np.unique(content.windows, return_index=True)
-        for window, start, end in zip(windows.tolist(), starts, [*starts[1:], len(chunk)], strict=True):
+        bounds = runs(content.windows)
+        windows: list[int] = content.windows[bounds[:-1]].tolist()
+        for window, start, end in zip(windows, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             self._store.put(Address(_SPACE, window, 0), chunk.slice(start, end - start))
-        self._windows = sorted({*self._windows, *windows.tolist()})
+        self._windows = sorted({*self._windows, *windows})
 
     def trim(self, watermark: Timestamp) -> None:
         """Forget what is past its time, and all but the newest `count` windows."""

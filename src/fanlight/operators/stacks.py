@@ -85,7 +85,7 @@ class ServedWindows:
         owners, keys, partials = self._log.read(wanted)
         codes = self._intern(keys, len(owners))
         pairs = Pairs.of(owners, codes, self._index.count)
-        self._stacks.rows |= by_slice(*pairs.settle(self._plan.fold.merge(partials, pairs.groups)))
+        self._stacks.load(by_slice(*pairs.settle(self._plan.fold.merge(partials, pairs.groups))))
 
     def _serve(self, window: int) -> tuple[Ints, Partials]:
         first, last = self._plan.slicing.members(window)
@@ -103,10 +103,11 @@ class ServedWindows:
 
     def _shrink(self, first: int) -> None:
         """Forget keys that no slice from `first` on holds, once they are the most."""
-        kept = [rows.codes for slice_, rows in self._stacks.rows.items() if slice_ >= first]
-        if not kept or not self._index.keys:
-            return
-        used = np.unique(np.concatenate(kept))
+        held = np.zeros(self._index.count, np.bool_)
+        for slice_, rows in self._stacks.rows.items():
+            if slice_ >= first:
+                held[rows.held] = True
+        used = np.flatnonzero(held)
         if 2 * len(used) + 1024 < self._index.count:
             self._index = KeyIndex(self._index.take(used), len(used))
             self._stacks.renumber(used, first)

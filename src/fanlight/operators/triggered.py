@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Bools, Ints, runs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.firing import Accumulation, Timing
 from fanlight.model.letters import Reason
@@ -197,18 +197,20 @@ class TriggeredPanes:
         if not np.array_equal(order, np.arange(len(order))):
             frame = frame.take(order)
         chunk = self._shape.to_batch(frame)
-        windows, starts = np.unique(frame.windows, return_index=True)
-        for window, start, end in zip(windows.tolist(), starts, [*starts[1:], len(frame)], strict=True):
+        bounds = runs(frame.windows)
+        windows: list[int] = frame.windows[bounds[:-1]].tolist()
+        for window, start, end in zip(windows, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             self._store.put(Address(_SPACE, window, 0), chunk.slice(start, end - start))
         self._schedule(frame)
 
     def _schedule(self, frame: Frame) -> None:
         """Note when the next timer of each window is due."""
-        windows, starts = np.unique(frame.windows, return_index=True)
-        if not len(windows):
+        if not len(frame):
             return
+        starts = runs(frame.windows)[:-1]
+        windows: list[int] = frame.windows[starts].tolist()
         stopped = frame.state["finished"]
         by_clock, by_watermark = (np.where(stopped, 2**63 - 1, due) for due in self._trigger.due(frame.state))
         clocks = np.minimum.reduceat(by_clock, starts)
         watermarks = np.minimum.reduceat(by_watermark, starts)
-        self._timers.update(zip(windows.tolist(), zip(clocks.tolist(), watermarks.tolist(), strict=True), strict=True))
+        self._timers.update(zip(windows, zip(clocks.tolist(), watermarks.tolist(), strict=True), strict=True))
