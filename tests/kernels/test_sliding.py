@@ -51,7 +51,7 @@ def folded(part: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndarray, Pa
 
 def plain(part: list[tuple[int, int, int]], first: int, last: int) -> dict[int, list[object]]:
     """The values of each code over the slices first..last, folded from scratch."""
-    slices, codes, partials = folded([row for row in part if first <= row[0] <= last])
+    _, codes, partials = folded([row for row in part if first <= row[0] <= last])
     merged = FOLD.merge(partials, Groups(codes, CODES))
     return shown(merged)
 

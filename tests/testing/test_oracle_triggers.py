@@ -115,10 +115,10 @@ def test_composites_follow_the_table(trigger: Trigger, fires: list[int]) -> None
     assert [sum(step) for step in sums(transcript)] == fires
 
 
-def test_a_signal_stays_on_and_reaches_panes_that_something_happens_to() -> None:
-    """Switching it on does nothing by itself; `finish` finishes the panes it fires."""
+def test_a_signal_reaches_every_pane_when_given_and_later_those_that_something_happens_to() -> None:
+    """Given, it fires what is pending; it stays on for what comes; `finish` finishes the panes it fires."""
     story = spec(on_signal())
     steps = [came(1), Step(signal=True), came(2), came(3), came(4, signal=False), came(5, signal=True, finish=True)]
     transcript = run(story, [*steps, came(6)])
-    assert sums(transcript) == [[], [], [2], [3], [], [5], []]
+    assert sums(transcript) == [[], [1], [2], [3], [], [5], []]
     assert [reason for reason, _ in transcript.dead_letters] == [Reason.FINISHED]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -80,8 +81,10 @@ class WindowOperator:
         source: str | None = None,
         watermark: TimestampLike | None = None,
         clock: TimestampLike | None = None,
+        signal: bool | None = None,
+        finish: bool = False,
     ) -> None:
-        """Take one bundle in, and with it the watermark and the clock of the step if the caller knows them.
+        """Take one bundle in, and with it the watermark, the clock and the signal of the step if there are any.
 
         `offset` is the source position of the first record, or of each; positions already taken are counted as
         duplicates and change nothing. Raises `BackPressure` while refused firings wait.
@@ -93,6 +96,7 @@ class WindowOperator:
         if self._shard is None and not len(batch) and not len(batch.schema):
             return
         self._move_clock(clock)
+        self._hear(signal, finish)
         self._reversibly(lambda: self._add(self._shard or self._bind(batch.schema), batch, offset, source, watermark))
 
     def advance(
@@ -106,13 +110,13 @@ class WindowOperator:
     ) -> None:
         """Move time on without records: Samza's timeout.
 
-        Offers refused firings again first. `signal` turns the caller's signal on or off, until the next word.
+        Offers refused firings again first. `signal` turns the caller's signal on or off, until the next word; turning
+        it on makes this step look at every pane.
         """
         idle = watermark is None and clock is None and signal is None and not finish
         if not self._outbox.offer() and not idle:
             self._outbox.require_room()
-        if signal is not None or finish:
-            self._signal = Signal(self._signal.on if signal is None else signal, finish)
+        self._hear(signal, finish)
         self._reversibly(lambda: self._advance(watermark, clock, source))
 
     def end(self) -> None:
@@ -251,7 +255,13 @@ class WindowOperator:
             over = self.spec.tick.micros if self.spec.semantics.clock_instant_is_over else 0
             reached = min(self._clock + over, END_OF_TIME)
         self._outbox.put(shard.step(bundle, reached, self._clock, self._signal, self._notes()))
+        self._signal = replace(self._signal, said=False)
         self._outbox.offer()
+
+    def _hear(self, signal: bool | None, finish: bool) -> None:
+        """Take note of the caller's signal; what is said holds until the next word."""
+        if signal is not None or finish:
+            self._signal = Signal(self._signal.on if signal is None else signal, finish, said=signal is True)
 
     def _move_clock(self, clock: TimestampLike | None) -> None:
         if clock is not None:

@@ -1,7 +1,7 @@
 """When a pane fires: an algebra of frozen values.
 
 A trigger is asked only about panes that something happened to in a step: records came, the window
-closed or expired, a clock timer came due. It answers *ready* or not; when it fires it may *finish*.
+closed or expired, a timer came due, the caller gave a signal. It answers *ready* or not; when it fires it may *finish*.
 A pane whose whole trigger has finished fires no more, and further records for it are dead letters.
 
 | trigger                   | ready when                                        | after firing          |
@@ -21,6 +21,7 @@ A pane whose whole trigger has finished fires no more, and further records for i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fanlight.errors import SpecError
@@ -37,6 +38,12 @@ class Trigger:
     def parts(self) -> tuple[Trigger, ...]:
         """The triggers this one is made of, in order."""
         return ()
+
+    def walk(self) -> Iterator[Trigger]:
+        """This trigger and everything it is made of, from the top down."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class AtExpiry(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class OnSignal(Trigger):
-    """While the caller's signal is on, for each pane that something happened to."""
+    """While the caller's signal is on: every pane in the step that gives it, later those that something happens to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +246,7 @@ def until(main: Trigger, end: Trigger) -> Until:
 
 
 def on_signal() -> OnSignal:
-    """When the caller says so: `advance(signal=True)`."""
+    """When the caller says so: `advance(signal=True)` fires every pane that has something to say."""
     return OnSignal()
 
 

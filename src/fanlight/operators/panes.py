@@ -22,6 +22,8 @@ class Signal:
 
     on: bool = False
     finish: bool = False
+    said: bool = False
+    """Whether it was given in this very step."""
 
 
 @dataclass(frozen=True, slots=True)

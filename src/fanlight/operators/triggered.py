@@ -9,6 +9,8 @@ from fanlight.kernels.groups import Bools, Ints, runs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.firing import Accumulation, Timing
 from fanlight.model.letters import Reason
+from fanlight.model.triggers import Every, OnSignal
+from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.deltas import Deltas, deltas
 from fanlight.operators.emission import Emission, decide
@@ -38,6 +40,9 @@ class TriggeredPanes:
         self._letters = letters
         self._accounting = accounting
         self._trigger = build(plan.spec.trigger, plan.spec.semantics)
+        parts = list(plan.spec.trigger.walk())
+        self._heeds_signal = any(isinstance(part, OnSignal) for part in parts)
+        self._wants_times = any(isinstance(part, Every) and part.domain is TimeDomain.EVENT for part in parts)
         self._discards = plan.spec.accumulation is Accumulation.DISCARDING
         shows = plan.spec.updated_only or plan.spec.accumulation is Accumulation.RETRACTING
         self._shape = FrameShape(plan, self._trigger.columns, shows=shows)
@@ -49,7 +54,7 @@ class TriggeredPanes:
 
     def take_in(self, taken: Taken, moment: Moment) -> Taken:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""
-        brought = deltas(self._plan, taken, timed=self._trigger.wants_times)
+        brought = deltas(self._plan, taken, timed=self._wants_times)
         frame = self._load(sorted(set(brought.windows.tolist()) & self._timers.keys()))
         rows = find(frame, brought.windows, brought.keys)
         if len(frame):
@@ -71,7 +76,7 @@ class TriggeredPanes:
         by_clock, by_watermark = self._trigger.due(frame.state)
         timed = (by_clock <= moment.clock) | (by_watermark <= moment.watermark)
         running = ~frame.state["finished"]
-        asked = running & (touched | closing | expired | timed)
+        asked = running & (touched | closing | expired | timed | self._signalled(moment))
         ready = asked & self._trigger.ready(frame.state, now)
         self._trigger.fired(frame.state, ready, now)
         frame.state["finished"] |= ready & self._trigger.done(frame.state)
@@ -134,6 +139,7 @@ class TriggeredPanes:
                 or window <= moment.expired
                 or by_clock <= moment.clock
                 or by_watermark <= moment.watermark
+                or self._signalled(moment)
             )
         ]
         others = self._load(sorted(due))
@@ -143,6 +149,10 @@ class TriggeredPanes:
         touched = np.concatenate([self._touched, np.zeros(len(others), np.bool_)])
         self._frame = None
         return frame, touched
+
+    def _signalled(self, moment: Moment) -> bool:
+        """Whether the caller's signal makes this step look at every pane."""
+        return self._heeds_signal and moment.signal.said
 
     def _leave(self, frame: Frame, emission: Emission) -> Firings | None:
         """The rows of the firings that leave; remembers what they show."""

@@ -19,6 +19,7 @@ from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateBy
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, later
+from fanlight.model.triggers import OnSignal
 from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance
 from fanlight.model.windows import WHOLE_TIME, Global, Hopping, Tumbling, Window
 from fanlight.testing.oracle_firing import Entry, Pane, leaves_at_expiry, leaves_when_ready, rows_of, timing_of
@@ -90,7 +91,9 @@ class Oracle:
         self.reach = self._next_reach(step)
         firings: list[Firing] = []
         for place in sorted(self.panes, key=_output_order):
-            firings += self._examine(self.panes[place], before, came=place in intake.came)
+            firings += self._examine(
+                self.panes[place], before, came=place in intake.came, signalled=step.signal is True
+            )
         self.panes = {place: pane for place, pane in self.panes.items() if not self._expired(pane.window, self.reach)}
         return Outcome(tuple(firings), tuple(intake.dead_letters), len(step.records), intake.accepted)
 
@@ -226,7 +229,7 @@ class Oracle:
 
     # ── firings ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _examine(self, pane: Pane, before: Reach, *, came: bool) -> list[Firing]:
+    def _examine(self, pane: Pane, before: Reach, *, came: bool, signalled: bool) -> list[Firing]:
         """Fire the pane if something happened to it and its trigger, or the closing rule, says so."""
         if pane.trigger.finished:
             return []
@@ -242,7 +245,8 @@ class Oracle:
         )
         closed_now = now.closed and not self._closed(pane.window, before)
         expired_now = now.expired and not self._expired(pane.window, before)
-        if not (came or closed_now or expired_now or timer_due(pane.trigger, now)):
+        signalled = signalled and any(isinstance(part, OnSignal) for part in self.spec.trigger.walk())
+        if not (came or closed_now or expired_now or signalled or timer_due(pane.trigger, now)):
             return []
         timing = timing_of(self.spec, pane, now, closed_now=closed_now)
         if ready(pane.trigger, now):

@@ -50,14 +50,13 @@ class Player:
     def step(self, step: Step) -> Outcome:
         """One step in, one outcome out."""
         operator, before = self.operator, self.operator.accounting.as_dict()
-        if step.signal is not None or step.finish:
-            operator.advance(signal=step.signal, finish=step.finish)
+        said: dict[str, Any] = {"signal": step.signal, "finish": step.finish}
         if step.end:
             operator.end()
         elif step.records:
-            operator.add(list(step.records), watermark=step.watermark, clock=step.clock)
+            operator.add(list(step.records), watermark=step.watermark, clock=step.clock, **said)
         else:
-            operator.advance(watermark=step.watermark, clock=step.clock)
+            operator.advance(watermark=step.watermark, clock=step.clock, **said)
         after = operator.accounting.as_dict()
         return Outcome(
             tuple(_firing(operator.spec, row) for row in _rows(operator.take())),

@@ -22,14 +22,6 @@ class Branch(Finishing):
             own = own | part.columns
         return own
 
-    @property
-    def has_timers(self) -> bool:
-        return any(part.has_timers for part in self.parts)
-
-    @property
-    def wants_times(self) -> bool:
-        return any(part.wants_times for part in self.parts)
-
     def told(self, state: State, mask: Bools, news: News) -> None:
         for part in self.parts:
             part.told(state, mask & ~part.done(state), news)

@@ -48,10 +48,6 @@ class DelayNode(Finishing):
     def columns(self) -> dict[str, tuple[str, int]]:
         return {**super().columns, f"{self.name}.since": ("int64", UNSET)}
 
-    @property
-    def has_timers(self) -> bool:
-        return True
-
     def told(self, state: State, mask: Bools, news: News) -> None:
         since = state[f"{self.name}.since"]
         since[mask & (since == UNSET)] = news.clock
@@ -88,14 +84,6 @@ class EveryNode(Node):
     @property
     def columns(self) -> dict[str, tuple[str, int]]:
         return {f"{self.name}.last": ("int64", UNSET)}
-
-    @property
-    def has_timers(self) -> bool:
-        return True
-
-    @property
-    def wants_times(self) -> bool:
-        return self._by_watermark
 
     def told(self, state: State, mask: Bools, news: News) -> None:
         last = state[f"{self.name}.last"]

@@ -55,16 +55,6 @@ class Node(ABC):
         """The state columns: name to (dtype, value in a new pane)."""
         return {}
 
-    @property
-    def has_timers(self) -> bool:
-        """Whether this trigger can become ready by time alone."""
-        return False
-
-    @property
-    def wants_times(self) -> bool:
-        """Whether this trigger asks for the least time of the records it is told of."""
-        return False
-
     def told(self, state: State, mask: Bools, news: News) -> None:
         """Records came to the panes of `mask`."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
@@ -12,23 +13,34 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import Timestamp
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a step says to a scripted trigger: on, off or nothing; with `finish` the next firing is the pane's last."""
+
+    on: bool | None = None
+    finish: bool = False
+
+
+NO_WORD = Word()
+
+
 class Driver(Protocol):
     """One running aggregation, one step at a time; times are microseconds.
 
     `firings` and `dead_letters` give what came since they were last asked, in the columns of the standalone operator.
     """
 
-    def bundle(self, records: pa.RecordBatch, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+    def bundle(self, records: pa.RecordBatch, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
         """Take records in, as one step."""
 
-    def watermark(self, watermark: Timestamp, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+    def watermark(self, watermark: Timestamp, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
         """Move the watermark, of one input if `side` names it."""
 
-    def clock(self, clock: Timestamp) -> None:
+    def clock(self, clock: Timestamp, *, word: Word = NO_WORD) -> None:
         """Move the clock."""
 
-    def signal(self, on: bool, *, finish: bool = False) -> None:
-        """Turn the caller's signal on or off; with `finish` the next firing is the pane's last."""
+    def signal(self, word: Word) -> None:
+        """Give the caller's signal, and nothing else."""
 
     def tick(self) -> None:
         """Let a step pass in which nothing comes."""
@@ -57,21 +69,21 @@ class EmbeddedDriver:
         self._schema = schema
         self._operator = WindowOperator(spec, schema=schema)
 
-    def bundle(self, records: pa.RecordBatch, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+    def bundle(self, records: pa.RecordBatch, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
         """Take records in, as one step."""
-        self._operator.add(records, source=side, clock=clock)
+        self._operator.add(records, source=side, clock=clock, signal=word.on, finish=word.finish)
 
-    def watermark(self, watermark: Timestamp, *, side: str | None = None, clock: Timestamp | None = None) -> None:
+    def watermark(self, watermark: Timestamp, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
         """Move the watermark, of one input if `side` names it."""
-        self._operator.advance(watermark=watermark, source=side, clock=clock)
+        self._operator.advance(watermark=watermark, source=side, clock=clock, signal=word.on, finish=word.finish)
 
-    def clock(self, clock: Timestamp) -> None:
+    def clock(self, clock: Timestamp, *, word: Word = NO_WORD) -> None:
         """Move the clock."""
-        self._operator.advance(clock=clock)
+        self._operator.advance(clock=clock, signal=word.on, finish=word.finish)
 
-    def signal(self, on: bool, *, finish: bool = False) -> None:
-        """Turn the caller's signal on or off; with `finish` the next firing is the pane's last."""
-        self._operator.advance(signal=on, finish=finish)
+    def signal(self, word: Word) -> None:
+        """Give the caller's signal, and nothing else."""
+        self._operator.advance(signal=word.on, finish=word.finish)
 
     def tick(self) -> None:
         """Let a step pass in which nothing comes."""

@@ -10,7 +10,7 @@ from fanlight.errors import VectorError
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import Timestamp
 from fanlight.testing.vectors.columns import Columns
-from fanlight.testing.vectors.drive import Driver
+from fanlight.testing.vectors.drive import NO_WORD, Driver, Word
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import moment
 from fanlight.testing.vectors.observe import Row, firing_rows, letter_rows, window_rows
@@ -55,19 +55,25 @@ class _Player:
     ready: bool = False
     finish: bool = False
     """What the scripted trigger says: both hold from the step that says so on."""
+    word: Word = NO_WORD
+    """What this step says, until something has happened that it came along with."""
 
     def take(self, step: Mapping[str, Any]) -> None:
         if "ready" in step or "finish" in step:
             self.ready, self.finish = bool(step.get("ready", self.ready)), bool(step.get("finish", self.finish))
-            self.driver.signal(self.ready, finish=self.finish)
+            self.word = Word(self.ready, self.finish)
         if "clock" in step:
             self.waiting = moment(step["clock"])
         if "in" in step:
             self._bundles(step["in"] or [])
         if "watermark" in step:
-            self.driver.watermark(moment(step["watermark"]), side=step.get("side"), clock=self._clock())
+            self.driver.watermark(
+                moment(step["watermark"]), side=step.get("side"), clock=self._clock(), word=self._word()
+            )
         if "clock" in step and not step.get("no_timers"):
             self._catch_up()
+        if self.word != NO_WORD:
+            self.driver.signal(self._word())
         if step.get("tick"):
             self.driver.tick()
         if step.get("checkpoint_restore"):
@@ -85,12 +91,16 @@ class _Player:
                 by_side.setdefault(record.get("side"), []).append(record)
             bundles = list(by_side.items())
         for side, bundle in bundles:
-            self.driver.bundle(self.columns.batch(bundle), side=side, clock=self._clock())
+            self.driver.bundle(self.columns.batch(bundle), side=side, clock=self._clock(), word=self._word())
 
     def _catch_up(self) -> None:
         clock = self._clock()
         if clock is not None:
-            self.driver.clock(clock)
+            self.driver.clock(clock, word=self._word())
+
+    def _word(self) -> Word:
+        word, self.word = self.word, NO_WORD
+        return word
 
     def _clock(self) -> Timestamp | None:
         clock, self.waiting = self.waiting, None
