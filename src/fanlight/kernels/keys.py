@@ -44,7 +44,7 @@ def check_key(name: str, kind: pa.DataType) -> None:
 
 
 def encode(columns: list[pa.Array], rows: int) -> KeyCodes:
-    """Number the distinct keys in the order they first appear; null is a key like any other.
+    """Number the distinct keys, in no order that could be relied on; null is a key like any other.
 
     Without key columns every row has the same key, number 0.
     """

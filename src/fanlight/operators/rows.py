@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.keys import encode_in_order
@@ -56,24 +55,3 @@ def firing_rows(
         is_last[rows],
         times[rows],
     )
-
-
-def changed(before: list[pa.Array], after: list[pa.Array]) -> Bools:
-    """Which rows differ in a column; nulls equal nulls and NaN equals NaN."""
-    differs = np.zeros(len(before[0]), np.bool_)
-    for old, new in zip(before, after, strict=True):
-        differs |= _column_changed(old, new)
-    return differs
-
-
-def _column_changed(old: pa.Array, new: pa.Array) -> Bools:
-    if pa.types.is_nested(old.type):
-        pairs = zip(old, new, strict=True)
-        return np.array([not left.equals(right) for left, right in pairs], np.bool_)
-    same = pc.fill_null(pc.equal(old, new), False)
-    same = pc.or_(same, pc.and_(pc.is_null(old), pc.is_null(new)))
-    if pa.types.is_floating(old.type):
-        nans = pc.and_(pc.fill_null(pc.is_nan(old), False), pc.fill_null(pc.is_nan(new), False))
-        same = pc.or_(same, nans)
-    differs: Bools = ~same.to_numpy(zero_copy_only=False)
-    return differs

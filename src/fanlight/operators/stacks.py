@@ -28,9 +28,14 @@ class KeyIndex:
             return np.zeros(rows, np.int64)
         known = self.count
         found = encode([pa.concat_arrays(pair) for pair in zip(self.keys, keys, strict=True)], known + rows)
-        if found.count > known:
-            self.keys, self.count, self._order = found.keys, found.count, None
-        return found.codes[known:].astype(np.int64, copy=False)
+        number = np.full(found.count, -1)
+        number[found.codes[:known]] = np.arange(known)
+        fresh = np.flatnonzero(number < 0)
+        if len(fresh):
+            number[fresh] = known + np.arange(len(fresh))
+            self.keys = [pa.concat_arrays(pair) for pair in zip(self.keys, found.take(fresh), strict=True)]
+            self.count, self._order = found.count, None
+        return number[found.codes[known:]]
 
     @property
     def order(self) -> Ints:

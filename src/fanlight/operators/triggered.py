@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from fanlight.kernels.differences import changed
 from fanlight.kernels.groups import Bools, Ints, runs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.firing import Accumulation, Timing
@@ -19,7 +20,7 @@ from fanlight.operators.frame import Frame, FrameShape, find
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.rows import changed, firing_rows, in_order
+from fanlight.operators.rows import firing_rows, in_order
 from fanlight.operators.taken import Taken
 from fanlight.operators.trigger import News, Now, build
 from fanlight.operators.values import pane_values, retractions
