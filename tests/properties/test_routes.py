@@ -1,4 +1,4 @@
-"""The two ways a bundle is merged into panes give the same panes."""
+"""Every route a bundle can take through the engine gives what the law says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import fanlight as fl
+from fanlight.model.duration import Duration
+from fanlight.model.triggers import AtExpiry, AtWatermark
+from fanlight.model.watermarks import BoundedDisorder
+from fanlight.model.windows import TimeDomain
 from fanlight.operators import deltas
 from fanlight.testing import oracle
 from fanlight.testing.player import play
@@ -43,3 +48,17 @@ def test_a_large_bundle_goes_over_the_stacks_by_itself() -> None:
     expected = table.group_by("k", use_threads=False).aggregate([("v", "count"), ("v", "sum"), ("v", "max")])
     expected = expected.select(["k", "v_count", "v_sum", "v_max"]).rename_columns(["k", "n", "total", "top"])
     assert whole.select(["k", "n", "total", "top"]).to_pydict() == expected.sort_by("k").to_pydict()
+
+
+judged_by_record = st.sampled_from(
+    [BoundedDisorder(Duration(0), per_record=True), BoundedDisorder(Duration(3), per_record=True)]
+)
+at_the_end = st.sampled_from([AtWatermark(), AtExpiry(), AtWatermark(late=None)])
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(pipelines(watermark=judged_by_record, trigger=at_the_end, window=windows([TimeDomain.EVENT])))
+def test_what_expires_inside_a_bundle_leaves_before_the_record_that_expired_it(pipeline: Pipeline) -> None:
+    """Slices cannot tell a record that came too late for one of its windows from one that did not."""
+    spec, steps = pipeline
+    assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))

@@ -109,16 +109,17 @@ class ShardOperator:
     def _parts(self, bundle: Bundle | None, target: Timestamp) -> list[tuple[Bundle | None, Timestamp]]:
         """The step's bundle and watermark; cut where panes that fire once must not see what came after they expired.
 
-        Only a bundle judged record by record is cut, wherever its running watermark expires another window.
+        Only a bundle judged record by record is cut: before each record whose own watermark expires another window,
+        what has expired leaves first.
         """
         if bundle is None or len(bundle.watermarks) < 2 or not isinstance(self._panes, OncePanes):
             return [(bundle, target)]
         expired = self._lateness.expired_by(bundle.watermarks)
-        cuts = (np.flatnonzero(np.diff(expired)) + 1).tolist()
-        starts, ends = [0, *cuts], [*cuts, len(bundle)]
-        reached = [int(bundle.watermarks[cut]) for cut in cuts]
-        parts = [bundle.part(start, end) for start, end in zip(starts, ends, strict=True)]
-        return list(zip(parts, [*reached, target], strict=True))
+        before = np.concatenate([[self._through(self.watermark)[1]], expired[:-1]])
+        cuts = np.flatnonzero(expired > before).tolist()
+        bounds = [0, *cuts, len(bundle)]
+        reached = [*(int(bundle.watermarks[cut]) for cut in cuts), target]
+        return [(bundle.part(bounds[i], bounds[i + 1]), reached[i]) for i in range(len(reached))]
 
     def _advance(self, bundle: Bundle | None, moment: Moment) -> list[pa.RecordBatch]:
         if bundle is not None and len(bundle):
