@@ -15,7 +15,7 @@ WINDOWS: dict[str, tuple[WindowKind, int, int]] = {
     "hopping 10 min / 10 s": (fl.hopping("10 minutes", every="10 seconds"), 600_000_000, 10_000_000),
 }
 EARLY = fl.at_watermark(early=fl.every("1 minute"))
-"""Each bundle moves the clock six minutes, so each is a look at every open pane."""
+"""Each bundle moves the clock six minutes, so each is a look at every pane that was open before it."""
 
 
 def run(scale: Scale) -> Figures:

@@ -39,7 +39,7 @@ def run(scale: Scale) -> Figures:
 
 
 def polars_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant:
-    """Polars, eager, on one thread."""
+    """Polars on one thread, by its streaming engine: of its ways to do this, the fastest here."""
     import polars as pl  # not before the process is on one core: it counts them when it is imported
 
     frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(bundles)))
@@ -48,9 +48,8 @@ def polars_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant
         with watch:
             number = (pl.col("ts").cast(pl.Int64) // MINUTE).alias("number")
             price = pl.col("price")
-            grouped = frame.group_by("key", number).agg(
-                pl.len().cast(pl.Int64).alias("n"), price.sum().alias("revenue"), price.max().alias("highest")
-            )
+            values = [pl.len().cast(pl.Int64).alias("n"), price.sum().alias("revenue"), price.max().alias("highest")]
+            grouped = frame.lazy().group_by("key", number).agg(values).collect(engine="streaming")
         yield grouped.to_arrow()
 
     return Contestant(name, play, _panes, expected, len(frame), 1)

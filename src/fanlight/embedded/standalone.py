@@ -123,7 +123,7 @@ class WindowOperator:
         """Close and expire every window: the input has ended."""
         self._outbox.require_room()
         if self._shard is not None:
-            self._outbox.put(self._shard.end(self._notes()))
+            self._outbox.put(self._shard.end(self._signal, self._notes()))
             self._outbox.offer()
 
     def results(self) -> pa.Table:

@@ -43,8 +43,8 @@ class Firings:
         """The rows as the result schema has them."""
         pane = pa.StructArray.from_arrays(
             [
-                _OPS.take(pa.array(self.ops)),
-                _TIMINGS.take(pa.array(self.timings)),
+                _words(_OPS, self.ops),
+                _words(_TIMINGS, self.timings),
                 pa.array(self.indexes),
                 pa.array(self.revisions),
                 pa.array(self.is_last),
@@ -53,6 +53,13 @@ class Firings:
             fields=list(PANE),
         )
         return pa.record_batch([*self.keys, window_column(plan, self.windows), *self.values, pane], schema=plan.result)
+
+
+def _words(words: pa.Array, numbers: Ints) -> pa.Array:
+    """Numbers as words; most often they are all the same one."""
+    if len(numbers) and (numbers == numbers[0]).all():
+        return pa.repeat(words[int(numbers[0])], len(numbers))
+    return words.take(pa.array(numbers))
 
 
 def window_column(plan: Plan, windows: Ints) -> pa.Array:

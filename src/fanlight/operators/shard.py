@@ -52,6 +52,11 @@ class ShardOperator:
         self.accounting = Accounting()
         self.reload()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether anything is kept that time alone could make fire or expire."""
+        return any(self._store.list(space) for space in ("partials", "panes", "records", "retained"))
+
     def step(
         self,
         bundle: Bundle | None = None,
@@ -66,9 +71,9 @@ class ShardOperator:
         """
         return self._atomically(lambda: self._step(bundle, watermark, clock, signal), notes)
 
-    def end(self, notes: dict[str, Any] | None = None) -> list[pa.RecordBatch]:
+    def end(self, signal: Signal = _QUIET, notes: dict[str, Any] | None = None) -> list[pa.RecordBatch]:
         """Close and expire every window; nothing remains."""
-        return self._atomically(self._end, notes)
+        return self._atomically(lambda: self._end(signal), notes)
 
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> list[tuple[str, Content]]:
         """What windows hold: the live ones, and the expired ones that are still readable."""
@@ -99,9 +104,9 @@ class ShardOperator:
             self.watermark = reached
         return leaving
 
-    def _end(self) -> list[pa.RecordBatch]:
+    def _end(self, signal: Signal) -> list[pa.RecordBatch]:
         closed, expired = self._through(self.watermark)
-        moment = Moment(END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, _QUIET)
+        moment = Moment(END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, signal)
         leaving = self._advance(None, moment)
         self.watermark = END_OF_TIME
         return leaving

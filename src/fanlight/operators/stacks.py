@@ -61,6 +61,9 @@ class ServedWindows:
 
     def serve(self, windows: Ints) -> tuple[Ints, list[pa.Array], Partials]:
         """The panes of these windows, in order of window and key: window, keys, partials."""
+        first = self._plan.slicing.members(int(windows[0]))[0]
+        if self._stacks.flips_at(first):
+            self._shrink(first)  # only here: what is served below is looked up in the index at the end
         self._fetch(windows)
         served = [self._serve(int(window)) for window in windows]
         codes = np.concatenate([codes for codes, _ in served])
@@ -93,10 +96,7 @@ class ServedWindows:
         self._stacks.load(by_slice(*pairs.settle(self._plan.fold.merge(partials, pairs.groups))))
 
     def _serve(self, window: int) -> tuple[Ints, Partials]:
-        first, last = self._plan.slicing.members(window)
-        if self._stacks.flips_at(first):
-            self._shrink(first)
-        value = self._stacks.serve(first, last)
+        value = self._stacks.serve(*self._plan.slicing.members(window))
         order = self._index.order
         codes = order[value.rows[order] > 0]
         return codes, value.take(codes)

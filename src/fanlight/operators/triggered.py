@@ -56,7 +56,7 @@ class TriggeredPanes:
     def take_in(self, taken: Taken, moment: Moment) -> Taken:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""
         brought = deltas(self._plan, taken, timed=self._wants_times)
-        frame = self._load(sorted(set(brought.windows.tolist()) & self._timers.keys()))
+        frame = self._load(sorted(set(np.unique(brought.windows).tolist()) & self._timers.keys()))
         rows = find(frame, brought.windows, brought.keys)
         if len(frame):
             finished = (rows >= 0) & frame.state["finished"][rows]

@@ -1,0 +1,111 @@
+"""A spec over a Spark DataFrame, streaming or not, as a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import TimestampType
+
+from fanlight.errors import InputError, SpecError
+from fanlight.model.spec import WindowSpec
+from fanlight.model.triggers import AfterDelay, Every, OnSignal
+from fanlight.model.watermarks import BoundedDisorder
+from fanlight.model.windows import TimeDomain
+from fanlight.operators.plan import Plan, require_column
+from fanlight.operators.shard import ShardOperator
+from fanlight.spark.envelope import ENVELOPE, SHARD, opened, seal
+from fanlight.spark.processor import FIRINGS, ShardProcessor, bundle_of
+from fanlight.spark.shards import even_ids
+from fanlight.state.codec import decode, encode
+from fanlight.state.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class SparkRun:
+    """A windowed aggregation declared over a DataFrame; nothing runs before Spark is asked for rows."""
+
+    def __init__(self, spec: WindowSpec, source: DataFrame, *, shards: int | None) -> None:
+        self._spec = spec
+        self._source = source
+        schema = to_arrow_schema(source.schema)
+        _require_fit(spec, source, schema)
+        self._plan = Plan.bind(spec, schema)
+        partitions = int(source.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+        wanted = (shards or partitions) if spec.keys else 1
+        self._ids = even_ids(wanted, partitions)
+
+    def df(self) -> DataFrame:
+        """The result rows."""
+        packed = self._packed()
+        if self._source.isStreaming:
+            processor = ShardProcessor(self._spec, self._plan.schema)
+            fired = packed.groupBy("shard").transformWithStateInPandas(processor, FIRINGS, "append", "eventTime")
+        else:
+            fired = packed.groupBy("shard").applyInArrow(_whole(self._spec, self._plan.schema), FIRINGS)
+        rows = fired.mapInArrow(opened, from_arrow_schema(self._plan.result))
+        return rows.drop("pane") if self._spec.fires_once else rows
+
+    def _packed(self) -> DataFrame:
+        """Chunks by shard. A key's shard is its hash; without keys there is one."""
+        keys = [F.col(name) for name in self._spec.keys]
+        shard = F.pmod(F.xxhash64(*keys), F.lit(len(self._ids))).cast("int") if keys else F.lit(0)
+        source = self._source.withColumn(SHARD, shard)
+        if self._source.isStreaming:
+            delay = self._spec.watermark
+            assert isinstance(delay, BoundedDisorder)
+            source = source.withWatermark(self._spec.time, f"{delay.delay.micros} microseconds")
+        return source.mapInArrow(seal(self._ids, heartbeat=_needs_clock(self._spec)), ENVELOPE)
+
+
+def _whole(spec: WindowSpec, schema: pa.Schema) -> Any:
+    """What runs a shard of a batch DataFrame: all records are one bundle, then the input ends."""
+
+    def run(table: pa.Table) -> pa.Table:
+        shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
+        ordered = table.sort_by([("origin", "ascending"), ("sequence", "ascending")])
+        chunks = [decode(payload) for payload in _payloads(ordered)]
+        leaving = [*shard.step(bundle_of(shard, chunks)), *shard.end()]
+        return pa.table({"payload": pa.array([encode(firings) for firings in leaving], pa.binary())})
+
+    return run
+
+
+def _payloads(table: pa.Table) -> Iterator[bytes]:
+    return (payload for payload in table.column("payload").to_pylist() if payload is not None)
+
+
+def _needs_clock(spec: WindowSpec) -> bool:
+    """Whether shards must hear of every batch, because the clock alone can make a pane fire."""
+    timed = any(
+        isinstance(part, AfterDelay) or (isinstance(part, Every) and part.domain is TimeDomain.PROCESSING)
+        for part in spec.trigger.walk()
+    )
+    return timed or spec.in_processing_time
+
+
+def _require_fit(spec: WindowSpec, source: DataFrame, schema: pa.Schema) -> None:
+    """Refuse what Spark cannot carry, before a query starts."""
+    require_column(schema, spec.time)
+    if not isinstance(spec.watermark, BoundedDisorder) or spec.watermark.per_record or spec.watermark.every:
+        raise SpecError(
+            f"stream: Spark moves the watermark itself, and {type(spec.watermark).__name__} cannot be told to it. "
+            "Use delay='5 seconds' on a DataFrame, or the embedded engine."
+        )
+    if spec.in_processing_time:
+        raise SpecError(
+            "window: processing-time windows are not bound to Spark yet. Window by event time, or use the embedded engine."
+        )
+    if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
+        raise SpecError("trigger: on_signal() needs a caller, and a Spark query has none. Use the embedded engine.")
+    kind = source.schema[spec.time].dataType
+    if not isinstance(kind, TimestampType):
+        raise InputError(
+            f"stream: the time column {spec.time!r} is {kind.simpleString()}, and Spark's watermark needs a timestamp. "
+            f"Cast it, as in df.withColumn({spec.time!r}, col({spec.time!r}).cast('timestamp'))."
+        )

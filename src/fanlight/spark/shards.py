@@ -1,0 +1,53 @@
+"""Which shard a key belongs to, and shard ids that Spark spreads evenly over its partitions.
+
+Spark places a group by `pmod(hash(id), partitions)`, which is uneven for small integers: of the ids 0 to 3 all may
+land in one of two partitions. So ids are chosen such that each partition gets as many shards as the others.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+_SEED = 42
+_MASK = 0xFFFFFFFF
+
+
+def even_ids(shards: int, partitions: int) -> list[int]:
+    """The first ids, ascending, of which each partition gets its share.
+
+    >>> ids = even_ids(4, 2)
+    >>> sorted(partition_of(id, 2) for id in ids)
+    [0, 0, 1, 1]
+    """
+    share = -(-shards // partitions)
+    room = dict.fromkeys(range(partitions), share)
+    ids: list[int] = []
+    for candidate in count():
+        if len(ids) == shards:
+            return ids
+        place = partition_of(candidate, partitions)
+        if room[place]:
+            room[place] -= 1
+            ids.append(candidate)
+    raise AssertionError  # count() never ends
+
+
+def partition_of(value: int, partitions: int) -> int:
+    """Where Spark places a group keyed by this int."""
+    return _murmur3(value) % partitions
+
+
+def _murmur3(value: int) -> int:
+    """Spark's hash of an int: Murmur3 (x86, 32 bits) of its four bytes, as a signed number."""
+    mixed = (value * 0xCC9E2D51) & _MASK
+    mixed = (_rotate(mixed, 15) * 0x1B873593) & _MASK
+    state = (_rotate(_SEED ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
+    state ^= 4
+    state = ((state ^ (state >> 16)) * 0x85EBCA6B) & _MASK
+    state = ((state ^ (state >> 13)) * 0xC2B2AE35) & _MASK
+    state ^= state >> 16
+    return state - (1 << 32) if state >> 31 else state
+
+
+def _rotate(value: int, by: int) -> int:
+    return ((value << by) | (value >> (32 - by))) & _MASK
