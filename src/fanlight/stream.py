@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
@@ -23,9 +23,14 @@ from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
 from fanlight.model.windows import WindowKind
 from fanlight.operators.accounting import Accounting
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from fanlight.spark.run import SparkRun
+
 
 def stream(
-    source: Source,
+    source: Source | DataFrame,
     *,
     time: str,
     delay: DurationLike | None = None,
@@ -38,7 +43,8 @@ def stream(
 ) -> Stream:
     """A stream of records with an event time, to be windowed.
 
-    `source` is an Arrow table, record batches, a pandas DataFrame, or an iterable of dicts. `delay` is how far out of
+    `source` is an Arrow table, record batches, a pandas DataFrame, an iterable of dicts, or a Spark DataFrame, streaming
+    or not; then the pipeline runs on Spark, and `df` of the result is a DataFrame. `delay` is how far out of
     order records may be (`watermark` gives any other strategy). `unit` says what whole numbers in the time column
     count. `clock` names a column of arrival times, or is the caller's clock, for triggers that need one. `rows` bounds
     a bundle.
@@ -65,7 +71,7 @@ def stream(
 class _Run:
     """What a pipeline reads, and how."""
 
-    source: Source
+    source: Source | DataFrame
     clock: Clock | None
     rows: int | None
     schema: pa.Schema | None
@@ -176,30 +182,56 @@ class Result:
     def __init__(self, spec: WindowSpec, run: _Run) -> None:
         self.spec = spec
         self._schema = run.schema
-        self._run = EmbeddedRun(spec, run.source, clock=run.clock, rows=run.rows, schema=run.schema)
+        self._spark = _spark_run(spec, run)
+        self._run = EmbeddedRun(
+            spec, () if self._spark else run.source, clock=run.clock, rows=run.rows, schema=run.schema
+        )
+
+    @property
+    def df(self) -> DataFrame:
+        """The rows as a Spark DataFrame, where the source is one: for `writeStream`, or any other use."""
+        if self._spark is None:
+            raise SpecError("df: this pipeline reads no Spark DataFrame. Use table(), or give stream() a DataFrame.")
+        return self._spark.df()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch, as the source is read."""
-        for batch in self._run:
+        for batch in self._embedded():
             yield batch.drop_columns(["pane"]) if self.spec.fires_once else batch
 
     def table(self) -> pa.Table:
         """All rows. Reads the source to its end the first time."""
-        table = self._run.table()
+        table = self._embedded().table()
         return table.drop_columns(["pane"]) if self.spec.fires_once and len(table.schema) else table
 
     @property
     def dead_letters(self) -> pa.Table:
         """The records that could not be used, with the reason, the watermark and the record itself."""
-        self._run.table()
+        self._embedded().table()
         return self._run.dead_letters()
 
     @property
     def accounting(self) -> Accounting:
         """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end."""
-        self._run.table()
+        self._embedded().table()
         return self._run.accounting
 
     def operator(self, **options: object) -> WindowOperator:
         """The standalone operator of this pipeline, for feeding by hand."""
         return WindowOperator(self.spec, schema=self._schema, **options)  # type: ignore[arg-type]
+
+    def _embedded(self) -> EmbeddedRun:
+        if self._spark is not None:
+            raise SpecError("This pipeline runs on Spark, which gives its rows as a DataFrame. Use df.")
+        return self._run
+
+
+def _spark_run(spec: WindowSpec, run: _Run) -> SparkRun | None:
+    """The run on Spark if the source is a Spark DataFrame; pyspark is imported only then."""
+    if not type(run.source).__module__.startswith("pyspark."):
+        return None
+    from fanlight.spark.run import SparkRun
+
+    if run.clock is not None or run.rows is not None or run.schema is not None:
+        raise SpecError("stream: `clock`, `rows` and `schema` are Spark's own on a DataFrame. Leave them out.")
+    return SparkRun(spec, run.source)

@@ -149,6 +149,12 @@ class TestSteps:
         operator.add([order(26)])
         assert reasons(operator) == ["expired"]
 
+    def test_so_does_an_end_that_comes_before_any_record(self) -> None:
+        operator = TOTALS.operator()
+        operator.end()
+        operator.add([order(3)])
+        assert reasons(operator) == ["expired"]
+
     def test_before_anything_there_is_nothing(self) -> None:
         operator = TOTALS.operator()
         operator.end()

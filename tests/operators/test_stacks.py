@@ -31,7 +31,7 @@ def test_a_key_has_one_number_and_keeps_it(bundles: list[list[tuple[str | None, 
 
 
 def test_keys_that_come_and_go_are_forgotten_and_never_mixed_up() -> None:
-    """Forty bundles, each with its own 400 of 4,300 keys: the index shrinks on the way, between windows that overlap."""
+    """Forty bundles, each with its own 400 of 4,300 keys: the index shrinks on the way, amid overlapping windows."""
     rng = np.random.default_rng(11)
     spec = fl.stream([], time="ts", unit="s").key_by("k").window(fl.hopping("7 s", every="2 s")).agg(n=fl.count()).spec
     operator = fl.WindowOperator(spec)

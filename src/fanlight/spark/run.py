@@ -12,6 +12,7 @@ from pyspark.sql.types import TimestampType
 
 from fanlight.errors import InputError, SpecError
 from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
@@ -30,15 +31,14 @@ if TYPE_CHECKING:
 class SparkRun:
     """A windowed aggregation declared over a DataFrame; nothing runs before Spark is asked for rows."""
 
-    def __init__(self, spec: WindowSpec, source: DataFrame, *, shards: int | None) -> None:
+    def __init__(self, spec: WindowSpec, source: DataFrame) -> None:
         self._spec = spec
         self._source = source
-        schema = to_arrow_schema(source.schema)
+        schema = to_arrow_schema(source.schema, timezone="UTC")
         _require_fit(spec, source, schema)
         self._plan = Plan.bind(spec, schema)
         partitions = int(source.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-        wanted = (shards or partitions) if spec.keys else 1
-        self._ids = even_ids(wanted, partitions)
+        self._ids = even_ids(partitions if spec.keys else 1, partitions)
 
     def df(self) -> DataFrame:
         """The result rows."""
@@ -64,13 +64,13 @@ class SparkRun:
 
 
 def _whole(spec: WindowSpec, schema: pa.Schema) -> Any:
-    """What runs a shard of a batch DataFrame: all records are one bundle, then the input ends."""
+    """What runs a shard of a batch DataFrame: all records are one bundle, and with it the input ends."""
 
     def run(table: pa.Table) -> pa.Table:
         shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
         ordered = table.sort_by([("origin", "ascending"), ("sequence", "ascending")])
         chunks = [decode(payload) for payload in _payloads(ordered)]
-        leaving = [*shard.step(bundle_of(shard, chunks)), *shard.end()]
+        leaving = [*shard.step(bundle_of(shard, chunks), END_OF_TIME), *shard.end()]
         return pa.table({"payload": pa.array([encode(firings) for firings in leaving], pa.binary())})
 
     return run

@@ -1,0 +1,190 @@
+"""The same pipeline on Spark and in this process: one law, two engines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import fanlight as fl
+from fanlight.model.timestamp import END_OF_TIME
+
+pytestmark = pytest.mark.slow
+
+BASE = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    {"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)}
+)
+DDL = "ts timestamp, k string, v bigint, price decimal(10,2)"
+
+Declared = Callable[[Any], fl.Result]
+
+
+def bundle(*records: tuple[int, str | None, int | None]) -> pa.Table:
+    """Records as (second, key, value); the price is the value in quarters."""
+    rows = [
+        {"ts": BASE + timedelta(seconds=second), "k": key, "v": value, "price": None if value is None else value * 25}
+        for second, key, value in records
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+BUNDLES = [
+    bundle((1, "a", 1), (4, "b", 2), (9, "a", None), (11, None, 4), (3, "a", 5)),
+    bundle((25, "a", 6), (8, "b", 7), (14, "c", 8), (26, None, 9)),
+    bundle((2, "a", 10), (31, "b", 11), (17, "a", 12), (44, "c", 13)),
+    bundle((60, "a", 14), (61, "b", 15)),
+    bundle((120, "a", 16),),
+]
+
+
+def tumbling(source: Any) -> fl.Result:
+    stream = fl.stream(source, time="ts", delay="5 seconds").key_by("k").window(fl.tumbling("10 seconds"))
+    return stream.agg(n=fl.count(), total=fl.sum("v"), top=fl.max("price"))
+
+
+def hopping_late(source: Any) -> fl.Result:
+    return (
+        fl.stream(source, time="ts", delay="5 seconds")
+        .key_by("k")
+        .window(fl.hopping("20 seconds", every="5 seconds"), lateness="1 minute")
+        .trigger(fl.at_watermark(early=fl.after(2), late=fl.after(1)))
+        .retracting()
+        .agg(n=fl.count(), total=fl.sum("v"), values=fl.list("v"))
+    )
+
+
+def without_keys(source: Any) -> fl.Result:
+    stream = fl.stream(source, time="ts", delay="5 seconds").window(fl.tumbling("30 seconds"))
+    return stream.agg(n=fl.count(), p50=fl.median("v"), mean=fl.avg("price"))
+
+
+@pytest.mark.parametrize("declared", [tumbling, hopping_late, without_keys])
+def test_a_batch_dataframe_is_one_bundle_with_which_the_input_ends(spark: SparkSession, declared: Declared) -> None:
+    table = pa.concat_tables(BUNDLES)
+    fired = rows(declared(spark.createDataFrame(table.to_pandas(), DDL)).df)
+    assert fired == plain(stepped(declared, [(table, END_OF_TIME)]))
+
+
+@pytest.mark.parametrize("declared", [tumbling, hopping_late, without_keys])
+def test_a_streaming_query_fires_what_the_embedded_engine_fires(
+    spark: SparkSession, tmp_path: Path, declared: Declared
+) -> None:
+    """One file is one micro-batch. Each acts on the watermark of those before it; one without data comes last."""
+    write(tmp_path / "in", BUNDLES)
+    assert run(spark, tmp_path, declared) == plain(stepped(declared, behind_by_one(BUNDLES)))
+
+
+def test_a_query_that_is_stopped_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    """A stop adds a batch without data, and so a firing; but every pane ends up where a run without a stop leaves it."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    write(whole / "in", BUNDLES)
+    expected = run(spark, whole, hopping_late)
+    write(cut / "in", BUNDLES[:2])
+    assert run(spark, cut, hopping_late)
+    write(cut / "in", BUNDLES[2:], start=2)
+    assert standing(run(spark, cut, hopping_late)) == standing(expected)
+
+
+def test_spark_is_told_what_it_cannot_carry_before_a_query_starts(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("2026-01-01", 1)], "ts string, value bigint")
+    with pytest.raises(fl.InputError, match="needs a timestamp"):
+        fl.stream(frame, time="ts").window(fl.tumbling("1 minute")).agg(n=fl.count())
+    with pytest.raises(fl.InputError, match="Did you mean 'value'"):
+        fl.stream(frame, time="values").window(fl.tumbling("1 minute")).agg(n=fl.count())
+    timed = spark.createDataFrame([], "ts timestamp")
+    with pytest.raises(fl.SpecError, match="moves the watermark itself"):
+        fl.stream(timed, time="ts", watermark=fl.stream_time()).window(fl.tumbling("1 minute")).agg(n=fl.count())
+    with pytest.raises(fl.SpecError, match="Use df"):
+        fl.stream(timed, time="ts").window(fl.tumbling("1 minute")).agg(n=fl.count()).table()
+
+
+def write(folder: Path, bundles: list[pa.Table], start: int = 0) -> None:
+    """One file a bundle. Spark reads files in the order they were changed, so each says its own second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, table in enumerate(bundles, start):
+        file = folder / f"{number:03d}.parquet"
+        pq.write_table(table, file)
+        os.utime(file, (1_700_000_000 + number,) * 2)
+
+
+def run(spark: SparkSession, folder: Path, declared: Declared) -> list[dict[str, Any]]:
+    """Read what is there, one file a micro-batch in order of their names, and stop."""
+    source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    query = (
+        declared(source)
+        .df.writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .outputMode("append")
+        .trigger(availableNow=True)
+        .start(str(folder / "out"))
+    )
+    assert query.awaitTermination(240), "the query did not end"
+    return results(spark, folder)
+
+
+def results(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
+    return rows(spark.read.parquet(str(folder / "out")))
+
+
+def stepped(declared: Declared, steps: list[tuple[pa.Table | None, int | None]]) -> pa.Table:
+    """The embedded engine over the same bundles, told each watermark."""
+    spec = replace(declared([]).spec, watermark=fl.Explicit())
+    operator = fl.WindowOperator(spec, schema=SCHEMA)
+    for table, watermark in steps:
+        if table is None:
+            operator.advance(watermark=watermark)
+        else:
+            operator.add(table, watermark=watermark)
+    table = operator.take()
+    return table.drop_columns(["pane"]) if spec.fires_once else table
+
+
+def behind_by_one(bundles: list[pa.Table]) -> list[tuple[pa.Table | None, int | None]]:
+    """Each bundle with the watermark of those before it, and the last watermark alone."""
+    reached: int | None = None
+    steps: list[tuple[pa.Table | None, int | None]] = []
+    for table in bundles:
+        steps.append((table, reached))
+        latest = int(pc.max(table["ts"].cast(pa.int64())).as_py()) - 5_000_000
+        reached = latest if reached is None else max(reached, latest)
+    return [*steps, (None, reached)]
+
+
+def standing(fired: list[dict[str, Any]]) -> dict[Any, list[Any]]:
+    """What is left of each pane: insertions and updates, less what was taken back."""
+    left: dict[Any, list[Any]] = {}
+    for row in sorted(fired, key=lambda row: (row["pane"]["index"], row["pane"]["op"] != "-U")):
+        values = left.setdefault((row["k"], row["window"]), [])
+        if row["pane"]["op"] == "-U":
+            values.remove((row["n"], row["total"]))
+        else:
+            values.append((row["n"], row["total"]))
+    return left
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    return sorted((spelled(row.asDict(recursive=True)) for row in frame.collect()), key=repr)
+
+
+def plain(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted((spelled(row) for row in table.to_pylist()), key=repr)
+
+
+def spelled(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with its times as seconds, whatever zone they were read in."""
+    window = row["window"]
+    row["window"] = tuple(window[side].replace(tzinfo=window[side].tzinfo or UTC).timestamp() for side in ("start", "end"))
+    if "pane" in row:
+        row["pane"] = {name: value for name, value in row["pane"].items() if name != "time"}
+    return row
+
