@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from fanlight.embedded.sources import Source
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.choice import choice
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.retention import Retention
@@ -43,8 +44,8 @@ def stream(
 ) -> Stream:
     """A stream of records with an event time, to be windowed.
 
-    `source` is an Arrow table, record batches, a pandas DataFrame, an iterable of dicts, or a Spark DataFrame, streaming
-    or not; then the pipeline runs on Spark, and `df` of the result is a DataFrame. `delay` is how far out of
+    `source` is an Arrow table, record batches, a pandas DataFrame, an iterable of dicts, or a Spark DataFrame,
+    streaming or not; then the pipeline runs on Spark, and `df` of the result is a DataFrame. `delay` is how far out of
     order records may be (`watermark` gives any other strategy). `unit` says what whole numbers in the time column
     count. `clock` names a column of arrival times, or is the caller's clock, for triggers that need one. `rows` bounds
     a bundle.
@@ -64,7 +65,7 @@ def stream(
         raise SpecError("stream: `delay` and `watermark` both say how the watermark follows. Use one of them.")
     strategy = watermark or BoundedDisorder(Duration.of("0 s" if delay is None else delay))
     run = _Run(source, clock, rows, schema)
-    return Stream(run, time, strategy, TimeUnit(unit), Duration.of(tick), ())
+    return Stream(run, time, strategy, choice(TimeUnit, unit, "unit"), Duration.of(tick), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +140,14 @@ class Windowed:
         """Whether an on-time firing and a last firing leave with nothing new in them."""
         rules = self.rules
         if on_time is not None:
-            rules = replace(rules, on_time=OnTime(on_time))
+            rules = replace(rules, on_time=choice(OnTime, on_time, "on_time"))
         if last is not None:
-            rules = replace(rules, closing=Closing(last))
+            rules = replace(rules, closing=choice(Closing, last, "last"))
         return replace(self, rules=rules)
 
     def stamped(self, time: FiringTime | str) -> Self:
         """Which event time a firing carries: the window's end, or its earliest or latest record."""
-        return replace(self, stamp=FiringTime(time))
+        return replace(self, stamp=choice(FiringTime, time, "stamped"))
 
     def agg(self, **aggregates: Aggregate) -> Result:
         """Compute these for each pane; the pipeline is complete."""
@@ -207,13 +208,13 @@ class Result:
     @property
     def dead_letters(self) -> pa.Table:
         """The records that could not be used, with the reason, the watermark and the record itself."""
-        self._embedded().table()
+        self._embedded().finish()
         return self._run.dead_letters()
 
     @property
     def accounting(self) -> Accounting:
         """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end."""
-        self._embedded().table()
+        self._embedded().finish()
         return self._run.accounting
 
     def operator(self, **options: object) -> WindowOperator:
@@ -234,4 +235,4 @@ def _spark_run(spec: WindowSpec, run: _Run) -> SparkRun | None:
 
     if run.clock is not None or run.rows is not None or run.schema is not None:
         raise SpecError("stream: `clock`, `rows` and `schema` are Spark's own on a DataFrame. Leave them out.")
-    return SparkRun(spec, run.source)
+    return SparkRun(spec, cast("DataFrame", run.source))

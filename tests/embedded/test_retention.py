@@ -20,7 +20,10 @@ def order(ts: int, k: str | None = "tea", v: int = 1) -> dict[str, Any]:
 
 def seen(table: pa.Table) -> list[tuple[Any, ...]]:
     """What `windows()` shows, as (start in seconds, key, count, status)."""
-    return [(int(row["window"]["start"].timestamp()), row["k"], row["n"], row["status"]) for row in table.to_pylist()]
+    return [
+        (int(row["window"]["start"].timestamp()), row["k"], row["n"], row["pane"]["status"])
+        for row in table.to_pylist()
+    ]
 
 
 def starts(operator: fl.WindowOperator, status: str = "expired") -> list[int]:
@@ -52,7 +55,7 @@ class TestWindows:
 
     def test_say_what_they_would_fire_and_how_many_records_they_have(self) -> None:
         row = self.busy().windows().to_pylist()[0]
-        assert (row["n"], row["total"], row["p50"], row["records"]) == (2, 8, 4.0, 2)
+        assert (row["n"], row["total"], row["p50"], row["pane"]["records"]) == (2, 8, 4.0, 2)
 
     @pytest.mark.parametrize(
         ("start", "end", "found"),

@@ -276,7 +276,7 @@ class TestEverywhere:
         operator.add(ORDERS)
         operator.advance(watermark=10 * S)
         rows = operator.windows().to_pylist()
-        assert [(row["k"], row["mean"], row["status"]) for row in rows] == [
+        assert [(row["k"], row["mean"], row["pane"]["status"]) for row in rows] == [
             ("a", 4.0, "expired"),
             ("b", 5.0, "expired"),
             ("a", 3.0, "open"),

@@ -21,9 +21,7 @@ from fanlight.model.timestamp import END_OF_TIME
 pytestmark = pytest.mark.slow
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
-SCHEMA = pa.schema(
-    {"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)}
-)
+SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)})
 DDL = "ts timestamp, k string, v bigint, price decimal(10,2)"
 
 Declared = Callable[[Any], fl.Result]
@@ -43,7 +41,9 @@ BUNDLES = [
     bundle((25, "a", 6), (8, "b", 7), (14, "c", 8), (26, None, 9)),
     bundle((2, "a", 10), (31, "b", 11), (17, "a", 12), (44, "c", 13)),
     bundle((60, "a", 14), (61, "b", 15)),
-    bundle((120, "a", 16),),
+    bundle(
+        (120, "a", 16),
+    ),
 ]
 
 
@@ -85,7 +85,7 @@ def test_a_streaming_query_fires_what_the_embedded_engine_fires(
 
 
 def test_a_query_that_is_stopped_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    """A stop adds a batch without data, and so a firing; but every pane ends up where a run without a stop leaves it."""
+    """A stop adds a batch without data, and so a firing; but every pane ends up where an unbroken run leaves it."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     write(whole / "in", BUNDLES)
     expected = run(spark, whole, hopping_late)
@@ -183,8 +183,9 @@ def plain(table: pa.Table) -> list[dict[str, Any]]:
 def spelled(row: dict[str, Any]) -> dict[str, Any]:
     """A row with its times as seconds, whatever zone they were read in."""
     window = row["window"]
-    row["window"] = tuple(window[side].replace(tzinfo=window[side].tzinfo or UTC).timestamp() for side in ("start", "end"))
+    row["window"] = tuple(
+        window[side].replace(tzinfo=window[side].tzinfo or UTC).timestamp() for side in ("start", "end")
+    )
     if "pane" in row:
         row["pane"] = {name: value for name, value in row["pane"].items() if name != "time"}
     return row
-

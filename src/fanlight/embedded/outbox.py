@@ -33,20 +33,22 @@ class Outbox:
         self._before_send = before_send
         self._downstream = downstream
         self._capacity = capacity
+        self._fired: list[pa.RecordBatch] = []  # not yet shown to before_send
         self._waiting: list[pa.RecordBatch] = []
         self._refused = False
 
     @property
     def rows(self) -> int:
         """How many firings wait."""
-        return sum(len(batch) for batch in self._waiting)
+        return sum(len(batch) for batch in (*self._fired, *self._waiting))
 
     def put(self, batches: list[pa.RecordBatch]) -> None:
-        """Add what a step fired."""
-        self._waiting += batches if self._before_send is None else [self._before_send(batch) for batch in batches]
+        """Add what a step fired. The step is done: whatever happens from here on, the firings stay."""
+        self._fired += batches
 
     def offer(self) -> bool:
         """Hand waiting firings to the downstream from where it stopped; whether nothing is refused now."""
+        self._prepare()
         self._refused = False
         while self._downstream is not None and self._waiting:
             if self._downstream(self._waiting[0]) is False:
@@ -70,17 +72,19 @@ class Outbox:
 
     def peek(self, schema: pa.Schema | None) -> pa.Table:
         """All waiting firings as one table."""
+        self._prepare()
         if self._waiting:
             return pa.Table.from_batches(self._waiting)
         return pa.table({}) if schema is None else schema.empty_table()
 
     def clear(self) -> None:
         """Let the waiting firings go; a refused operator accepts again."""
-        self._waiting = []
+        self._fired, self._waiting = [], []
         self._refused = False
 
     def snapshot(self, store: MemoryStore, letters: DeadLetters) -> bytes:
         """A snapshot of `store` that holds the waiting firings and dead letters too."""
+        self._prepare()
         for place, batch in enumerate(self._waiting):
             store.put(Address(_FIRINGS, 0, place), batch)
         for place, batch in enumerate(letters.peek().to_batches()):
@@ -96,6 +100,13 @@ class Outbox:
         for address in store.list(_LETTERS):
             letters.add(store.get(address))
         self._forget(store)
+
+    def _prepare(self) -> None:
+        """Show each firing to the hook, once; what the hook fails on is shown to it again."""
+        while self._fired:
+            batch = self._fired[0]
+            self._waiting.append(batch if self._before_send is None else self._before_send(batch))
+            del self._fired[0]
 
     @staticmethod
     def _forget(store: MemoryStore) -> None:

@@ -15,13 +15,15 @@ from fanlight.operators.firing import window_column
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 
+_PANE = pa.struct([pa.field("records", pa.int64()), pa.field("status", pa.string())])
+"""How many records a pane holds, and whether its window is open, closed or expired."""
+
 
 def windows_table(shard: ShardOperator, start: Timestamp, end: Timestamp) -> pa.Table:
-    """The panes of the windows that overlap `[start, end)`: keys, window, values, how many records, and the status."""
+    """The panes of the windows that overlap `[start, end)`: keys, window, values, and how many records are in them."""
     plan = shard.plan
     values = [plan.result.field(name) for name, _ in plan.spec.aggregates]
-    extra = [pa.field("records", pa.int64()), pa.field("status", pa.string())]
-    schema = pa.schema([*plan.key_fields, plan.result.field("window"), *values, *extra])
+    schema = pa.schema([*plan.key_fields, plan.result.field("window"), *values, pa.field("pane", _PANE)])
     batches = []
     for status, content in shard.content():
         starts, ends = plan.slicing.bounds(content.windows)
@@ -31,8 +33,9 @@ def windows_table(shard: ShardOperator, start: Timestamp, end: Timestamp) -> pa.
                 *content.keys,
                 window_column(plan, content.windows),
                 *content.values,
-                pa.array(content.rows),
-                pa.array([status] * len(content.windows), pa.string()),
+                pa.StructArray.from_arrays(
+                    [pa.array(content.rows), pa.repeat(status, len(content.windows))], fields=list(_PANE)
+                ),
             ],
             schema=schema,
         )
@@ -53,7 +56,7 @@ def messages_table(shard: ShardOperator, start: Timestamp, end: Timestamp, key: 
     keep = pa.array((times >= start) & (times < end))
     for name, value in _wanted(plan, key).items():
         column = messages.column(f"v.{name}")
-        same = pc.is_null(column) if value is None else pc.equal(column, pa.scalar(value, column.type))
+        same = pc.is_null(column) if value is None else pc.equal(column, _scalar(name, value, column.type))
         keep = pc.and_(keep, pc.fill_null(same, False))
     kept = messages.filter(keep)
     order = pa.array(np.lexsort((kept.column("arrival").to_numpy(), kept.column("time").to_numpy())))
@@ -61,6 +64,15 @@ def messages_table(shard: ShardOperator, start: Timestamp, end: Timestamp, key: 
     columns = [kept.column(f"v.{name}") for name in plan.message_columns if name != plan.spec.time]
     names = [name for name in plan.message_columns if name != plan.spec.time]
     return pa.table([moments(kept.column("time").to_numpy()), *columns], names=[plan.spec.time, *names])
+
+
+def _scalar(name: str, value: Any, kind: pa.DataType) -> pa.Scalar:
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowException, TypeError, ValueError) as problem:
+        raise InputError(
+            f"messages: {value!r} is no value of the key {name!r}, which is {kind}: {problem}"
+        ) from problem
 
 
 def _wanted(plan: Plan, key: Any) -> dict[str, Any]:

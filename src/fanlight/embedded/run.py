@@ -13,6 +13,7 @@ from fanlight.errors import InputError
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import Timestamp, TimestampLike
 from fanlight.operators.accounting import Accounting
+from fanlight.operators.plan import require_column
 
 Clock = str | Callable[[], TimestampLike]
 """Where processing time comes from: a column of arrival times, or the caller's clock. Never from an operator."""
@@ -33,6 +34,7 @@ class EmbeddedRun:
         self._table: pa.Table | None = None
         self._letters: list[pa.Table] = []
         self._started = False
+        self._finished = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The firings, batch by batch, as the source is read."""
@@ -47,6 +49,12 @@ class EmbeddedRun:
             yield from self._taken()
         self._operator.end()
         yield from self._taken()
+        self._finished = True
+
+    def finish(self) -> None:
+        """Read the source to its end, unless that has been done."""
+        if not self._finished:
+            self.table()
 
     def table(self) -> pa.Table:
         """All firings. Reads the source to its end the first time."""
@@ -80,6 +88,7 @@ class EmbeddedRun:
 
 
 def _micros(batch: pa.RecordBatch, name: str) -> pa.Array:
+    require_column(batch.schema, name)
     column = batch.column(name)
     if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type)):
         raise InputError(

@@ -17,7 +17,7 @@ from fanlight.kernels.groups import Ints
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike, timestamp
 from fanlight.operators.accounting import Accounting
-from fanlight.operators.intake import Offsets, conform, with_times, without_replays
+from fanlight.operators.intake import Offsets, conform, with_times, without_replays, without_views
 from fanlight.operators.panes import Signal
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
@@ -68,10 +68,12 @@ class WindowOperator:
         self._watermarks = Watermarks(spec.watermark)
         self._positions: dict[str, int] = {}
         self._clock: Timestamp = 0
+        self._ended = False
         if _SCHEMA in self._store.list("index"):
             schema = self._store.get(_SCHEMA).schema
         if schema is not None:
-            self._bind(schema)
+            self._bind(without_views(schema))
+            self._store.commit()
 
     def add(
         self,
@@ -91,13 +93,26 @@ class WindowOperator:
         """
         self._outbox.require_room()
         batch = as_batch(records, None if self._shard is None else self._shard.plan.schema)
+        if self._shard is None and not len(batch.schema) and not len(batch):
+            self.advance(watermark=watermark, clock=clock, source=source, signal=signal, finish=finish)
+            return
+        batch = conform(batch, without_views(batch.schema))
+        name = _ONLY if source is None else source
+        batch, through, replayed = without_replays(batch, offset, self._positions.get(name))
         if self._before_process is not None:
             batch = self._before_process(batch)
-        if self._shard is None and not len(batch) and not len(batch.schema):
-            return
-        self._move_clock(clock)
-        self._hear(signal, finish)
-        self._reversibly(lambda: self._add(self._shard or self._bind(batch.schema), batch, offset, source, watermark))
+
+        def work() -> list[pa.RecordBatch]:
+            shard = self._fitting(batch.schema)
+            self._move_clock(clock)
+            self._hear(signal, finish)
+            shard.accounting.received += replayed
+            shard.accounting.duplicates += replayed
+            if through is not None:
+                self._positions[name] = through
+            return self._add(shard, batch, source, watermark)
+
+        self._send(self._reversibly(work))
 
     def advance(
         self,
@@ -116,15 +131,19 @@ class WindowOperator:
         idle = watermark is None and clock is None and signal is None and not finish
         if not self._outbox.offer() and not idle:
             self._outbox.require_room()
-        self._hear(signal, finish)
-        self._reversibly(lambda: self._advance(watermark, clock, source))
+
+        def work() -> list[pa.RecordBatch]:
+            self._hear(signal, finish)
+            return self._advance(watermark, clock, source)
+
+        self._send(self._reversibly(work))
 
     def end(self) -> None:
         """Close and expire every window: the input has ended."""
         self._outbox.require_room()
+        self._ended = True
         if self._shard is not None:
-            self._outbox.put(self._shard.end(self._signal, self._notes()))
-            self._outbox.offer()
+            self._send(self._shard.end(self._signal, self._notes()))
 
     def results(self) -> pa.Table:
         """The firings that nobody has taken yet; they stay until `flush`."""
@@ -157,7 +176,7 @@ class WindowOperator:
     @property
     def accounting(self) -> Accounting:
         """Where every record went, exactly, at any moment."""
-        return Accounting() if self._shard is None else self._shard.accounting
+        return Accounting() if self._shard is None else replace(self._shard.accounting)
 
     @property
     def watermark(self) -> Timestamp:
@@ -213,22 +232,32 @@ class WindowOperator:
         self._shard = shard
         if self._clock > shard.clock or self._watermarks.current > shard.watermark:
             self._step(shard, None)  # time has passed before the first record
+        if self._ended and known is None:
+            shard.end(notes=self._notes())
         return shard
 
+    def _fitting(self, schema: pa.Schema) -> ShardOperator:
+        """The shard, bound to columns like these; a column without a type gets one with its first value."""
+        if self._shard is None:
+            return self._bind(schema)
+        known = self._shard.plan.schema
+        typed = known
+        for i, field in enumerate(known):
+            if pa.types.is_null(field.type) and field.name not in self.spec.columns and field.name in schema.names:
+                typed = typed.set(i, field.with_type(schema.field(field.name).type))
+        if typed != known:
+            letters = self._shard.letters.take()
+            self._shard = ShardOperator(Plan.bind(self.spec, typed), self._store)
+            for batch in letters.cast(self._shard.letters.schema).to_batches():
+                self._shard.letters.add(batch)
+            self._store.put(_SCHEMA, pa.RecordBatch.from_pylist([], schema=typed))
+        return self._shard
+
     def _add(
-        self,
-        shard: ShardOperator,
-        batch: pa.RecordBatch,
-        offset: Offsets,
-        source: str | None,
-        watermark: TimestampLike | None,
-    ) -> None:
+        self, shard: ShardOperator, batch: pa.RecordBatch, source: str | None, watermark: TimestampLike | None
+    ) -> list[pa.RecordBatch]:
         batch = conform(batch, shard.plan.schema)
-        name = _ONLY if source is None else source
         shard.accounting.received += len(batch)
-        batch, through = without_replays(batch, offset, self._positions.get(name), shard.accounting)
-        if through is not None:
-            self._positions[name] = through
         if self.spec.in_processing_time:
             times = np.full(len(batch), max(self._clock, shard.watermark))
             judged: Ints = np.array([shard.watermark])
@@ -238,24 +267,30 @@ class WindowOperator:
         self._watermarks.observe(source, int(times.max()) if len(times) else None, self._clock)
         if watermark is not None:
             self._watermarks.explicit(source, timestamp(watermark))
-        self._step(shard, Bundle(batch, times, judged))
+        return self._step(shard, Bundle(batch, times, judged))
 
-    def _advance(self, watermark: TimestampLike | None, clock: TimestampLike | None, source: str | None) -> None:
+    def _advance(
+        self, watermark: TimestampLike | None, clock: TimestampLike | None, source: str | None
+    ) -> list[pa.RecordBatch]:
         if clock is not None:
             self._move_clock(clock)
             self._watermarks.tick(self._clock)
         if watermark is not None:
             self._watermarks.explicit(source, timestamp(watermark))
-        if self._shard is not None:
-            self._step(self._shard, None)
+        return [] if self._shard is None else self._step(self._shard, None)
 
-    def _step(self, shard: ShardOperator, bundle: Bundle | None) -> None:
+    def _step(self, shard: ShardOperator, bundle: Bundle | None) -> list[pa.RecordBatch]:
         reached = self._watermarks.current
         if self.spec.in_processing_time:
             over = self.spec.tick.micros if self.spec.semantics.clock_instant_is_over else 0
             reached = min(self._clock + over, END_OF_TIME)
-        self._outbox.put(shard.step(bundle, reached, self._clock, self._signal, self._notes()))
+        leaving = shard.step(bundle, reached, self._clock, self._signal, self._notes())
         self._signal = replace(self._signal, said=False)
+        return leaving
+
+    def _send(self, leaving: list[pa.RecordBatch]) -> None:
+        """Hand on what a step fired; the step is done, and an error from here on undoes nothing of it."""
+        self._outbox.put(leaving)
         self._outbox.offer()
 
     def _hear(self, signal: bool | None, finish: bool) -> None:
@@ -267,16 +302,16 @@ class WindowOperator:
         if clock is not None:
             self._clock = max(self._clock, timestamp(clock))
 
-    def _reversibly(self, work: Callable[[], None]) -> None:
-        """Do a step; if it fails, everything is as it was before."""
-        shard, clock, positions = self._shard, self._clock, dict(self._positions)
+    def _reversibly(self, work: Callable[[], list[pa.RecordBatch]]) -> list[pa.RecordBatch]:
+        """Do a step and return what fired; if it fails, everything is as it was before."""
+        shard, clock, signal, positions = self._shard, self._clock, self._signal, dict(self._positions)
         watermarks = self._watermarks.state()
         letters = 0 if shard is None else shard.letters.count
         try:
-            work()
+            return work()
         except BaseException:
             self._store.rollback()
-            self._shard, self._clock, self._positions = shard, clock, positions
+            self._shard, self._clock, self._signal, self._positions = shard, clock, signal, positions
             self._watermarks.restore(watermarks)
             if shard is not None:
                 shard.letters.cut(letters)

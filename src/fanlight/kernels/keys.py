@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fanlight.errors import InputError
 from fanlight.kernels.groups import Ints
+from fanlight.kernels.reducers.plain import plain_type
 
 Codes = NDArray[np.integer[Any]]
 """Codes as narrow as Arrow gives them: widening a bundle's worth of them costs as much as counting them."""
@@ -36,7 +37,9 @@ class KeyCodes:
 
 def check_key(name: str, kind: pa.DataType) -> None:
     """Refuse a key whose type cannot be compared."""
-    if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+    kind = plain_type(kind)
+    is_foreign = isinstance(kind, pa.BaseExtensionType) or pa.types.is_interval(kind)
+    if pa.types.is_nested(kind) or is_foreign:
         raise InputError(
             f"key_by: column {name!r} is {kind}, whose values have no order. "
             "Key by the fields inside it, or by a text made from it."
@@ -81,7 +84,8 @@ def sort_order(keys: list[pa.Array]) -> Ints:
     if not keys:
         return np.zeros(1, np.int64)
     names = [str(i) for i in range(len(keys))]
-    table = pa.table(keys, names=names)
+    sortable = [key.cast(pa.float32()) if pa.types.is_float16(key.type) else key for key in keys]
+    table = pa.table(sortable, names=names)
     order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
     return np.asarray(order).astype(np.int64)
 
@@ -99,10 +103,12 @@ def densify(codes: Ints, domain: int) -> tuple[Ints, Ints]:
 
 
 def _encode_one(column: pa.Array) -> tuple[Codes, pa.Array]:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    if pa.types.is_float16(column.type):
+        codes, values = _encode_one(column.cast(pa.float32()))
+        return codes, values.cast(pa.float16())
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 and 0.0 are one key
+        column = pc.if_else(pc.is_nan(column), pa.scalar(np.nan, column.type), column)  # so is every NaN
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), pa.nulls(min(len(column), 1))
     found = pc.dictionary_encode(column, null_encoding="encode")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Groups, Ints
+from fanlight.kernels.groups import Groups, Ints, ranked
 from fanlight.kernels.keys import Codes, densify
 
 _DENSE = 1 << 16
@@ -25,7 +25,8 @@ class Pairs:
     """
 
     groups: Groups
-    lowest: int
+    outers: Ints
+    """The outer number of each rank."""
     codes: int
     present: Ints | None
 
@@ -33,21 +34,21 @@ class Pairs:
     def of(outer: Ints, codes: Codes, count: int) -> Pairs:
         """Group rows by their outer number and their code, of which there are `count`."""
         if not len(outer):
-            return Pairs(Groups(np.zeros(0, np.int64), 0), 0, max(count, 1), np.zeros(0, np.int64))
-        lowest, highest = int(outer.min()), int(outer.max())
-        if lowest == highest:
-            return Pairs(Groups(codes.astype(np.int64, copy=False), count), lowest, count, None)
-        domain = (highest - lowest + 1) * count
-        place = outer - lowest
+            none = np.zeros(0, np.int64)
+            return Pairs(Groups(none, 0), none, max(count, 1), none)
+        place, outers = ranked(outer)
+        if len(outers) == 1:
+            return Pairs(Groups(codes.astype(np.int64, copy=False), count), outers, count, None)
+        domain = len(outers) * count
         place *= count
         place += codes
         if domain <= max(_DENSE, 4 * len(outer)):
-            return Pairs(Groups(place, domain), lowest, count, None)
+            return Pairs(Groups(place, domain), outers, count, None)
         place, present = densify(place, domain)
         order = np.argsort(present)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return Pairs(Groups(rank[place], len(present)), lowest, count, present[order])
+        return Pairs(Groups(rank[place], len(present)), outers, count, present[order])
 
     def occurring(self, rows: Ints) -> Ints:
         """The groups that occur, given how many rows each has."""
@@ -56,7 +57,7 @@ class Pairs:
     def split(self, groups: Ints) -> tuple[Ints, Ints]:
         """The outer number and the code of these groups."""
         pairs = groups if self.present is None else self.present[groups]
-        return pairs // self.codes + self.lowest, pairs % self.codes
+        return self.outers[pairs // self.codes], pairs % self.codes
 
     def settle(self, partials: Partials) -> tuple[Ints, Ints, Partials]:
         """The groups that occur: their outer numbers, codes and partials."""

@@ -95,8 +95,12 @@ class WindowSpec:
     @property
     def needs_messages(self) -> bool:
         """Whether the records themselves are kept."""
-        kept = self.retention is not None and self.retention.messages
-        return kept or any(aggregate.needs_messages for _, aggregate in self.aggregates)
+        return self.message_retention or any(aggregate.needs_messages for _, aggregate in self.aggregates)
+
+    @property
+    def message_retention(self) -> bool:
+        """Whether the records stay readable with their windows."""
+        return self.retention is not None and self.retention.messages
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fanlight.errors import SpecError
+from fanlight.model.choice import choice
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.model.windows import TimeDomain
 
@@ -217,7 +218,7 @@ def after_delay(delay: DurationLike) -> AfterDelay:
 
 def every(period: DurationLike, *, domain: TimeDomain | str = TimeDomain.PROCESSING) -> Every:
     """At each multiple of `period` of the clock, or of the watermark."""
-    return Every(Duration.of(period), TimeDomain(domain))
+    return Every(Duration.of(period), choice(TimeDomain, domain, "domain"))
 
 
 def any_of(*triggers: Trigger) -> AnyOf:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fanlight.errors import SpecError
+from fanlight.model.choice import choice
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
 
@@ -101,4 +102,6 @@ def several(
     initial: Timestamp = START_OF_TIME,
 ) -> Several:
     """One watermark from several named inputs."""
-    return Several(tuple(inputs.items()), Combine(combine), None if idle is None else Duration.of(idle), initial)
+    return Several(
+        tuple(inputs.items()), choice(Combine, combine, "combine"), None if idle is None else Duration.of(idle), initial
+    )

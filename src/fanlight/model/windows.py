@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fanlight.errors import SpecError
+from fanlight.model.choice import choice
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, as_text
 
@@ -104,7 +105,7 @@ def tumbling(
     >>> tumbling("1 minute").size
     Duration('1 min')
     """
-    return Tumbling(Duration.of(size), Duration.of(offset), TimeDomain(domain))
+    return Tumbling(Duration.of(size), Duration.of(offset), choice(TimeDomain, domain, "domain"))
 
 
 def hopping(
@@ -123,9 +124,11 @@ def hopping(
     fanlight.errors.SpecError: Hopping: `every` (15 min) exceeds `size` (10 min); records between \
 windows would be lost. Use a smaller `every` or Tumbling, or say gaps=True to have them as dead letters.
     """
-    return Hopping(Duration.of(size), Duration.of(every), Duration.of(offset), TimeDomain(domain), gaps)
+    return Hopping(
+        Duration.of(size), Duration.of(every), Duration.of(offset), choice(TimeDomain, domain, "domain"), gaps
+    )
 
 
 def global_window(*, domain: TimeDomain | str = TimeDomain.EVENT) -> Global:
     """One window for the whole of time."""
-    return Global(TimeDomain(domain))
+    return Global(choice(TimeDomain, domain, "domain"))

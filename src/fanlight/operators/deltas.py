@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Bools, Groups, Ints
+from fanlight.kernels.groups import Bools, Groups, Ints, ranked
 from fanlight.kernels.keys import densify, encode
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import spread
@@ -44,9 +44,9 @@ class Deltas:
         cells = self.cells
         suspects = np.flatnonzero(np.isin(cells.codes, self.codes[panes]))
         source, windows = spread(cells.first[suspects], cells.last[suspects])
-        span = int(cells.codes.max()) + 1
-        own = windows * span + cells.codes[suspects][source]
-        elsewhere = ~np.isin(own, self.windows[panes] * span + self.codes[panes])
+        ranks, _ = ranked(np.concatenate([windows, self.windows[panes]]))
+        pairs = ranks * cells.count + np.concatenate([cells.codes[suspects][source], self.codes[panes]])
+        elsewhere = ~np.isin(pairs[: len(windows)], pairs[len(windows) :])
         alive = np.ones(len(cells.codes), np.bool_)
         alive[suspects] = np.bincount(source[elsewhere], minlength=len(suspects)) > 0
         return ~alive[cells.of_rows]
@@ -129,17 +129,16 @@ def _live(cells: Cells, slices: Ints) -> tuple[Ints, Ints]:
 
 def _sites(plan: Plan, taken: Taken) -> tuple[Ints, Ints, Ints]:
     """Number the (slice, first window) combinations: each record's, and the slice and first window of each."""
+    near, slices = ranked(taken.slices)
     if len(taken.expired) == 1:
-        lowest = int(taken.slices.min())
-        slices = np.arange(lowest, int(taken.slices.max()) + 1)
-        return taken.slices - lowest, slices, np.maximum(plan.slicing.windows(slices)[0], taken.expired + 1)
-    lowest = int(taken.slices.min())
-    near = taken.slices - lowest
-    first = np.maximum(plan.slicing.windows(taken.slices)[0], taken.expired + 1)
-    earliest = int(first.min())
-    span = int(first.max()) - earliest + 1
-    sites, present = densify(near * span + (first - earliest), (int(near.max()) + 1) * span)
-    return sites, present // span + lowest, present % span + earliest
+        return near, slices, np.maximum(plan.slicing.windows(slices)[0], taken.expired + 1)
+    first, firsts = ranked(np.maximum(plan.slicing.windows(taken.slices)[0], taken.expired + 1))
+    sites, present = densify(near * len(firsts) + first, len(slices) * len(firsts))
+    order = np.argsort(present)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    present = present[order]
+    return rank[sites], slices[present // len(firsts)], firsts[present % len(firsts)]
 
 
 def _least(times: Ints, groups: Groups) -> Ints:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Bools, Ints, ranked
 from fanlight.kernels.keys import encode
 from fanlight.operators.plan import Plan
 from fanlight.operators.trigger import State
@@ -128,9 +128,8 @@ def find(frame: Frame, windows: Ints, keys: list[pa.Array]) -> Ints:
         return np.full(len(windows), -1, np.int64)
     both = [pa.concat_arrays(pair) for pair in zip(frame.keys, keys, strict=True)]
     found = encode(both, len(frame) + len(windows))
-    lowest = min(int(frame.windows.min()), int(windows.min()))
-    here = (frame.windows - lowest) * found.count + found.codes[: len(frame)]
-    wanted = (windows - lowest) * found.count + found.codes[len(frame) :]
+    pairs = ranked(np.concatenate([frame.windows, windows]))[0] * found.count + found.codes
+    here, wanted = pairs[: len(frame)], pairs[len(frame) :]
     order = np.argsort(here)
     place = np.minimum(np.searchsorted(here[order], wanted), len(order) - 1)
     rows = order[place]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,18 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         require_column(batch.schema, field.name)
         columns.append(_fitted(batch.column(field.name), field))
     return pa.record_batch(columns, schema=schema)
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """A schema whose string and binary views are plain, because Arrow cannot filter views."""
+    views = [
+        i
+        for i, field in enumerate(schema)
+        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type)
+    ]
+    for i in views:
+        schema = schema.set(i, schema.field(i).with_type(plain_type(schema.field(i).type)))
+    return schema
 
 
 def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
@@ -55,18 +68,18 @@ def _kind(kind: pa.DataType) -> str:
 
 
 def without_replays(
-    batch: pa.RecordBatch, offset: Offsets, taken_through: int | None, accounting: Accounting
-) -> tuple[pa.RecordBatch, int | None]:
-    """Leave out records whose offset has been taken already; the batch, and the greatest offset taken now."""
+    batch: pa.RecordBatch, offset: Offsets, taken_through: int | None
+) -> tuple[pa.RecordBatch, int | None, int]:
+    """Leave out records whose offset has been taken already: the rest, the greatest offset now, how many were left."""
     if offset is None or not len(batch):
-        return batch, taken_through
+        return batch, taken_through, 0
     offsets = _offsets(offset, len(batch))
     floor = np.iinfo(np.int64).min if taken_through is None else taken_through
     before = np.maximum.accumulate(np.concatenate([[floor], offsets[:-1]]))
     fresh = offsets > before
     replayed = int(len(batch) - np.count_nonzero(fresh))
-    accounting.duplicates += replayed
-    return (batch.filter(pa.array(fresh)) if replayed else batch), int(max(floor, offsets.max()))
+    kept = batch.filter(pa.array(fresh)) if replayed else batch
+    return kept, int(max(floor, offsets.max())), replayed
 
 
 def with_times(
@@ -85,8 +98,8 @@ def with_times(
 
 
 def _offsets(offset: int | Sequence[int] | Ints, rows: int) -> Ints:
-    if isinstance(offset, int):
-        return np.arange(offset, offset + rows)
+    if isinstance(offset, Integral):
+        return np.arange(int(offset), int(offset) + rows)
     offsets = np.asarray(offset, np.int64)
     if len(offsets) != rows:
         raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.groups import Groups, Ints
+from fanlight.kernels.groups import Groups, Ints, ranked
 from fanlight.kernels.keys import encode
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import spread
@@ -88,12 +88,11 @@ class Messages:
         own = [messages.column(f"v.{name}") for name in self._plan.spec.keys]
         both = [pa.concat_arrays([pane, message]) for pane, message in zip(keys, own, strict=True)]
         found = encode(both, len(windows) + len(messages))
-        lowest = int(windows.min())
-        span = int(windows.max()) - lowest + 1
-        known = (covering >= lowest) & (covering < lowest + span)
+        known = np.isin(covering, windows)
         rows, covering = rows[known], covering[known]
-        pane_ids = (windows - lowest) * found.count + found.codes[: len(windows)]
-        row_ids = (covering - lowest) * found.count + found.codes[len(windows) :][rows]
+        codes = np.concatenate([found.codes[: len(windows)], found.codes[len(windows) :][rows]])
+        pairs = ranked(np.concatenate([windows, covering]))[0] * found.count + codes
+        pane_ids, row_ids = pairs[: len(windows)], pairs[len(windows) :]
         order = np.argsort(pane_ids)
         place = np.minimum(np.searchsorted(pane_ids[order], row_ids), len(order) - 1)
         panes = order[place]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.groups import runs
-from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
-from fanlight.model.duration import Duration
+from fanlight.kernels.groups import Ints, runs
+from fanlight.kernels.slicing import NO_WINDOW
 from fanlight.model.retention import Retention
 from fanlight.model.timestamp import END_OF_TIME, Timestamp
 from fanlight.operators.panes import Content
@@ -48,9 +47,12 @@ class Retained:
             self._store.delete(Address(_SPACE, window, 0))
         self._windows = [window for window in self._windows if window not in gone]
 
-    def oldest(self) -> int:
-        """The first window that is still readable; past every window if there is none."""
-        return self._windows[0] if self._windows else EVERY_WINDOW
+    def forgotten(self, windows: Ints, watermark: Timestamp) -> int:
+        """The last of these expired windows that is no longer readable, whether or not it held anything."""
+        through = self._forgotten_through(watermark)
+        if self._retention.count is not None and len(windows) > self._retention.count:
+            through = max(through, int(windows[-self._retention.count - 1]))
+        return through
 
     def content(self, first: int, last: int) -> Content:
         """What the retained windows first..last held."""
@@ -64,9 +66,9 @@ class Retained:
         return Content(owners, columns[:keys], columns[keys].to_numpy(), columns[keys + 1 :])
 
     def _forgotten_through(self, watermark: Timestamp) -> int:
-        horizon = Duration(self._retention.time.micros)
-        if horizon.is_forever or self._plan.spec.lateness.is_forever:
+        time, lateness = self._retention.time, self._plan.spec.lateness
+        if time.is_forever or (lateness.is_forever and watermark < END_OF_TIME):
             return NO_WINDOW
         if watermark < END_OF_TIME:
-            watermark = max(watermark, -(2**61)) - self._plan.spec.lateness.micros - horizon.micros
+            watermark = max(watermark, -(2**61)) - lateness.micros - time.micros
         return int(self._plan.slicing.last_ending_by(np.array([watermark]))[0])

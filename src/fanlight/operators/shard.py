@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
+from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
@@ -78,7 +78,8 @@ class ShardOperator:
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> list[tuple[str, Content]]:
         """What windows hold: the live ones, and the expired ones that are still readable."""
         retained = [] if self._retained is None else [("expired", self._retained.content(first, last))]
-        closed = self._lateness.closed_through(self.watermark)
+        closed, expired = self._through(self.watermark)
+        first = max(first, expired + 1)
         return [
             *retained,
             ("closed", self._panes.content(first, min(last, closed))),
@@ -144,12 +145,14 @@ class ShardOperator:
         if self._retained is not None:
             self._retained.keep(self._panes.content(moment.expired_before + 1, through))
             self._retained.trim(moment.watermark)
-            if self.plan.spec.retention is not None and self.plan.spec.retention.messages:
-                through = min(through, self._retained.oldest() - 1)
         self._panes.retire(moment.expired)
         if self._messages is not None:
             slices = self._messages.slices
-            self._messages.retire(slices[self.plan.slicing.windows(slices)[1] <= through].tolist())
+            first, last = self.plan.slicing.windows(slices)
+            if self._retained is not None and self.plan.spec.message_retention:
+                windows = np.unique(spread(first, np.minimum(last, through))[1])
+                through = min(through, self._retained.forgotten(windows, moment.watermark))
+            self._messages.retire(slices[last <= through].tolist())
 
     def _moment(self, watermark: Timestamp, signal: Signal) -> Moment:
         closed_before, expired_before = self._through(self.watermark)

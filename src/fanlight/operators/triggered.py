@@ -169,7 +169,7 @@ class TriggeredPanes:
         rows = np.flatnonzero(emission.leaves)
         ends = self._plan.slicing.bounds(leaving.windows)[1]
         times = self._plan.fold.stamps(leaving.partials, ends, spec.tick.micros)
-        before = retractions(self._plan, leaving.shown) if leaving.shown else []
+        before = retractions(self._plan, leaving.shown, leaving.state["index"] > 0) if leaving.shown else []
         firings = firing_rows(
             leaving, before, values, times, emission.timing[rows], emission.is_last[rows], spec.accumulation
         )
@@ -185,7 +185,10 @@ class TriggeredPanes:
         state["pending"][fires] = 0
         state["mark"][fires] = moment.arrived
         state["held"] = ~fires & (state["pending"] > 0) & (state["held"] | closing)
-        emptied = state["finished"] | fires if self._discards else state["finished"]
+        retained = self._plan.spec.retention is not None  # what has finished stays readable then
+        emptied = np.zeros_like(fires) if retained else state["finished"].copy()
+        if self._discards:
+            emptied |= fires
         if emptied.any():
             places = np.flatnonzero(emptied)
             frame.partials = frame.partials.put(places, fold.identity(len(places)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Ints
+from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.reducers.user import UserStates
 from fanlight.operators.messages import Messages
 from fanlight.operators.plan import Plan
@@ -24,10 +25,17 @@ def pane_values(
     return [values[place] for place in sorted(values)]
 
 
-def retractions(plan: Plan, shown: list[pa.Array]) -> list[pa.Array]:
-    """What rows carry that take these values back: the values, unless a user's aggregate says otherwise."""
+def retractions(plan: Plan, shown: list[pa.Array], again: Bools) -> list[pa.Array]:
+    """What rows carry that take these values back: the values, unless a user's aggregate says otherwise.
+
+    Only the panes that fire `again` have shown anything.
+    """
     back = list(shown)
+    rows = np.flatnonzero(again)
     for (place, _), reducer in zip(plan.folded, plan.fold.reducers, strict=True):
-        if isinstance(reducer, UserStates):
-            back[place] = reducer.retractions(shown[place])
+        if isinstance(reducer, UserStates) and len(rows):
+            said = reducer.retractions(shown[place].take(pa.array(rows)))
+            places = np.zeros(len(again), np.int64)
+            places[rows] = np.arange(len(rows))
+            back[place] = said.take(pa.array(places))
     return back

@@ -15,9 +15,7 @@ SHARD = "_fanlight_shard"
 """The column that says a row's shard, by position; taken off before the chunk is made."""
 
 ENVELOPE = "shard int, origin int, sequence int, payload binary"
-_SCHEMA = pa.schema(
-    {"shard": pa.int32(), "origin": pa.int32(), "sequence": pa.int32(), "payload": pa.binary()}
-)
+_SCHEMA = pa.schema({"shard": pa.int32(), "origin": pa.int32(), "sequence": pa.int32(), "payload": pa.binary()})
 
 _ROWS = 1 << 18
 _BYTES = 1 << 24
@@ -74,7 +72,9 @@ def _packed(batch: pa.RecordBatch, ids: list[int], origin: int, sequence: int) -
     rows = batch.drop_columns([SHARD])
     order = np.argsort(shards, kind="stable")
     ordered, bounds = rows.take(pa.array(order)), runs(shards[order])
-    parts = [ordered.slice(start, end - start) for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
+    parts = [
+        ordered.slice(start, end - start) for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]
     owners = [ids[shard] for shard in shards[order][bounds[:-1]].tolist()]
     count = len(parts)
     numbers = [pa.array(column, pa.int32()) for column in (owners, [origin] * count, [sequence] * count)]

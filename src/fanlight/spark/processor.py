@@ -43,7 +43,10 @@ class ShardProcessor(StatefulProcessor):
         self._chunks = handle.getMapState("chunks", KEYS, VALUES)
 
     def handleInputRows(  # noqa: N802 -- PySpark's name
-        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues  # noqa: N803 -- PySpark's name
+        self,
+        key: Any,
+        rows: Iterator[Any],
+        timerValues: TimerValues,  # noqa: N803 -- PySpark's name
     ) -> Iterator[pd.DataFrame]:
         """Called once for each shard that chunks have come for."""
         shard = ShardOperator(self._plan, SparkStore(self._chunks))

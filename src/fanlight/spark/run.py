@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import functions as F
+from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import TimestampType
 
@@ -53,8 +53,12 @@ class SparkRun:
 
     def _packed(self) -> DataFrame:
         """Chunks by shard. A key's shard is its hash; without keys there is one."""
-        keys = [F.col(name) for name in self._spec.keys]
-        shard = F.pmod(F.xxhash64(*keys), F.lit(len(self._ids))).cast("int") if keys else F.lit(0)
+        keys = [functions.col(name) for name in self._spec.keys]
+        shard = (
+            functions.pmod(functions.xxhash64(*keys), functions.lit(len(self._ids))).cast("int")
+            if keys
+            else functions.lit(0)
+        )
         source = self._source.withColumn(SHARD, shard)
         if self._source.isStreaming:
             delay = self._spec.watermark
@@ -99,7 +103,8 @@ def _require_fit(spec: WindowSpec, source: DataFrame, schema: pa.Schema) -> None
         )
     if spec.in_processing_time:
         raise SpecError(
-            "window: processing-time windows are not bound to Spark yet. Window by event time, or use the embedded engine."
+            "window: processing-time windows are not bound to Spark yet. "
+            "Window by event time, or use the embedded engine."
         )
     if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
         raise SpecError("trigger: on_signal() needs a caller, and a Spark query has none. Use the embedded engine.")
