@@ -206,8 +206,13 @@ class Result:
         return table.drop_columns(["pane"]) if self.spec.fires_once and len(table.schema) else table
 
     @property
-    def dead_letters(self) -> pa.Table:
-        """The records that could not be used, with the reason, the watermark and the record itself."""
+    def dead_letters(self) -> pa.Table | DataFrame:
+        """The records that could not be used, with the reason, the watermark and the record itself.
+
+        On Spark a DataFrame, like `df`; on a stream it is a query of its own.
+        """
+        if self._spark is not None:
+            return self._spark.dead_letters()
         self._embedded().finish()
         return self._run.dead_letters()
 

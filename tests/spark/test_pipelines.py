@@ -84,6 +84,13 @@ def test_a_streaming_query_fires_what_the_embedded_engine_fires(
     assert run(spark, tmp_path, declared) == plain(stepped(declared, behind_by_one(BUNDLES)))
 
 
+def test_what_comes_too_late_is_a_dead_letter_on_spark_too(spark: SparkSession, tmp_path: Path) -> None:
+    """The batch before the last acted on the watermark 61 - 5, so [0, 10) is long gone when a record at 3 comes."""
+    write(tmp_path / "in", [*BUNDLES, bundle((3, "a", 99))])
+    fired = run(spark, tmp_path, tumbling, letters=True)
+    assert [(row["reason"], row["record"]["k"], row["record"]["v"]) for row in fired] == [("expired", "a", 99)]
+
+
 def test_a_query_that_is_stopped_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
     """A stop adds a batch without data, and so a firing; but every pane ends up where an unbroken run leaves it."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
@@ -117,18 +124,21 @@ def write(folder: Path, bundles: list[pa.Table], start: int = 0) -> None:
         os.utime(file, (1_700_000_000 + number,) * 2)
 
 
-def run(spark: SparkSession, folder: Path, declared: Declared) -> list[dict[str, Any]]:
+def run(spark: SparkSession, folder: Path, declared: Declared, *, letters: bool = False) -> list[dict[str, Any]]:
     """Read what is there, one file a micro-batch in order of their names, and stop."""
     source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    result = declared(source)
     query = (
-        declared(source)
-        .df.writeStream.format("parquet")
+        (result.dead_letters if letters else result.df)
+        .writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))
         .outputMode("append")
         .trigger(availableNow=True)
         .start(str(folder / "out"))
     )
     assert query.awaitTermination(240), "the query did not end"
+    if letters:
+        return [row.asDict(recursive=True) for row in spark.read.parquet(str(folder / "out")).collect()]
     return results(spark, folder)
 
 

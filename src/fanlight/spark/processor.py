@@ -24,7 +24,9 @@ from fanlight.operators.taken import Bundle
 from fanlight.spark.store import KEYS, VALUES, SparkStore
 from fanlight.state.codec import decode, encode
 
-FIRINGS = "payload binary"
+LEAVING = "kind string, payload binary"
+FIRING, LETTER = "firing", "letter"
+"""What leaves a shard: chunks of firings, and chunks of dead letters."""
 
 _MILLISECOND = 1_000
 
@@ -71,8 +73,15 @@ class ShardProcessor(StatefulProcessor):
         leaving = shard.step(bundle, watermark, clock)
         if shard.is_live:
             self._handle.registerTimer(max(reached, 0) + 1)
-        if leaving:
-            yield pd.DataFrame({"payload": [encode(firings) for firings in leaving]})
+        chunks = leaving_of(shard, leaving)
+        if chunks:
+            yield pd.DataFrame(chunks, columns=["kind", "payload"])
+
+
+def leaving_of(shard: ShardOperator, firings: list[pa.RecordBatch]) -> list[tuple[str, bytes]]:
+    """What a step gave, as chunks by kind: its firings and its dead letters."""
+    letters = shard.letters.take().to_batches()
+    return [*((FIRING, encode(batch)) for batch in firings), *((LETTER, encode(batch)) for batch in letters)]
 
 
 def bundle_of(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Bundle | None:

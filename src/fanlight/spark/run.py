@@ -16,12 +16,13 @@ from fanlight.model.timestamp import END_OF_TIME
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
+from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan, require_column
 from fanlight.operators.shard import ShardOperator
 from fanlight.spark.envelope import ENVELOPE, SHARD, opened, seal
-from fanlight.spark.processor import FIRINGS, ShardProcessor, bundle_of
+from fanlight.spark.processor import FIRING, LEAVING, LETTER, ShardProcessor, bundle_of, leaving_of
 from fanlight.spark.shards import even_ids
-from fanlight.state.codec import decode, encode
+from fanlight.state.codec import decode
 from fanlight.state.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -42,14 +43,22 @@ class SparkRun:
 
     def df(self) -> DataFrame:
         """The result rows."""
-        packed = self._packed()
+        rows = self._opened(FIRING, self._plan.result)
+        return rows.drop("pane") if self._spec.fires_once else rows
+
+    def dead_letters(self) -> DataFrame:
+        """The records that could not be used; on a stream, a query of its own."""
+        return self._opened(LETTER, DeadLetters(self._plan.schema).schema)
+
+    def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
+        packed = self._packed().groupBy("shard")
         if self._source.isStreaming:
             processor = ShardProcessor(self._spec, self._plan.schema)
-            fired = packed.groupBy("shard").transformWithStateInPandas(processor, FIRINGS, "append", "eventTime")
+            leaving = packed.transformWithStateInPandas(processor, LEAVING, "append", "eventTime")
         else:
-            fired = packed.groupBy("shard").applyInArrow(_whole(self._spec, self._plan.schema), FIRINGS)
-        rows = fired.mapInArrow(opened, from_arrow_schema(self._plan.result))
-        return rows.drop("pane") if self._spec.fires_once else rows
+            leaving = packed.applyInArrow(_whole(self._spec, self._plan.schema), LEAVING)
+        chunks = leaving.filter(functions.col("kind") == kind).select("payload")
+        return chunks.mapInArrow(opened, from_arrow_schema(schema))
 
     def _packed(self) -> DataFrame:
         """Chunks by shard. A key's shard is its hash; without keys there is one."""
@@ -74,8 +83,9 @@ def _whole(spec: WindowSpec, schema: pa.Schema) -> Any:
         shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
         ordered = table.sort_by([("origin", "ascending"), ("sequence", "ascending")])
         chunks = [decode(payload) for payload in _payloads(ordered)]
-        leaving = [*shard.step(bundle_of(shard, chunks), END_OF_TIME), *shard.end()]
-        return pa.table({"payload": pa.array([encode(firings) for firings in leaving], pa.binary())})
+        leaving = leaving_of(shard, [*shard.step(bundle_of(shard, chunks), END_OF_TIME), *shard.end()])
+        kinds = pa.array([kind for kind, _ in leaving], pa.string())
+        return pa.table({"kind": kinds, "payload": pa.array([payload for _, payload in leaving], pa.binary())})
 
     return run
 
