@@ -246,7 +246,7 @@ class WindowOperator:
             if pa.types.is_null(field.type) and field.name not in self.spec.columns and field.name in schema.names:
                 typed = typed.set(i, field.with_type(schema.field(field.name).type))
         if typed != known:
-            letters = self._shard.letters.take()
+            letters = self._shard.letters.peek()
             self._shard = ShardOperator(Plan.bind(self.spec, typed), self._store)
             for batch in letters.cast(self._shard.letters.schema).to_batches():
                 self._shard.letters.add(batch)

@@ -91,7 +91,7 @@ def sort_order(keys: list[pa.Array]) -> Ints:
 
 
 def densify(codes: Ints, domain: int) -> tuple[Ints, Ints]:
-    """Renumber codes without gaps: the new codes, and which old code each stands for."""
+    """Renumber codes without gaps and in the same order: the new codes, and which old code each stands for."""
     if domain <= max(_DENSE, 4 * len(codes)):
         seen = np.zeros(domain, np.bool_)
         seen[codes] = True
@@ -99,7 +99,11 @@ def densify(codes: Ints, domain: int) -> tuple[Ints, Ints]:
         place = np.cumsum(seen) - 1
         return place[codes], present
     found = pc.dictionary_encode(pa.array(codes))
-    return np.asarray(found.indices).astype(np.int64), np.asarray(found.dictionary)
+    present = np.asarray(found.dictionary)
+    order = np.argsort(present)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[np.asarray(found.indices)], present[order]
 
 
 def _encode_one(column: pa.Array) -> tuple[Codes, pa.Array]:

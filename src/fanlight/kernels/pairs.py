@@ -45,10 +45,7 @@ class Pairs:
         if domain <= max(_DENSE, 4 * len(outer)):
             return Pairs(Groups(place, domain), outers, count, None)
         place, present = densify(place, domain)
-        order = np.argsort(present)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return Pairs(Groups(rank[place], len(present)), outers, count, present[order])
+        return Pairs(Groups(place, len(present)), outers, count, present)
 
     def occurring(self, rows: Ints) -> Ints:
         """The groups that occur, given how many rows each has."""

@@ -134,11 +134,7 @@ def _sites(plan: Plan, taken: Taken) -> tuple[Ints, Ints, Ints]:
         return near, slices, np.maximum(plan.slicing.windows(slices)[0], taken.expired + 1)
     first, firsts = ranked(np.maximum(plan.slicing.windows(taken.slices)[0], taken.expired + 1))
     sites, present = densify(near * len(firsts) + first, len(slices) * len(firsts))
-    order = np.argsort(present)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    present = present[order]
-    return rank[sites], slices[present // len(firsts)], firsts[present % len(firsts)]
+    return sites, slices[present // len(firsts)], firsts[present % len(firsts)]
 
 
 def _least(times: Ints, groups: Groups) -> Ints:
