@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -51,11 +52,10 @@ def fired(result: fl.Result) -> list[tuple[Any, ...]]:
 
 
 def as_polars(table: pa.Table) -> Any:
-    return pytest.importorskip("polars").from_arrow(table)
+    return pl.from_arrow(table)
 
 
 def as_pandas(table: pa.Table) -> Any:
-    pytest.importorskip("pandas")
     return table.to_pandas()
 
 
@@ -124,7 +124,7 @@ class TestSources:
         assert result.dead_letters.column("record").to_pylist() == [{"ts": None, "k": "b", "v": 2}]
 
     def test_frames_of_polars_may_have_dead_letters(self) -> None:
-        frame = pytest.importorskip("polars").DataFrame({"ts": [1, None, 2], "k": ["a", "b", "a"], "v": [1, 2, 3]})
+        frame = pl.DataFrame({"ts": [1, None, 2], "k": ["a", "b", "a"], "v": [1, 2, 3]})
         result = totals(frame)
         assert said(result.table(), "n", "total") == [("a", 0, 2, 4)]
         assert result.dead_letters.column("reason").to_pylist() == ["null_time"]

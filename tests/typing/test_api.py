@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import run
 from typing import Any, assert_type
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -68,8 +69,7 @@ def test_every_source_is_accepted() -> None:
 
 
 def test_a_frame_is_accepted() -> None:
-    pandas = pytest.importorskip("pandas")
-    stream = fl.stream(pandas.DataFrame(ORDERS), time="ts")
+    stream = fl.stream(pd.DataFrame(ORDERS), time="ts")
     assert stream.window(fl.tumbling("1 day")).agg(n=fl.count()).table().num_rows == 1
 
 
