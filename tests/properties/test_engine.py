@@ -7,10 +7,17 @@ from collections import defaultdict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fanlight.model.aggregates import count
+from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, Op
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME
+from fanlight.model.triggers import After, AtWatermark
+from fanlight.model.watermarks import Explicit
+from fanlight.model.windows import Hopping
 from fanlight.testing import oracle
 from fanlight.testing.player import Player, play
-from fanlight.testing.script import same
+from fanlight.testing.script import Step, same
 from fanlight.testing.strategies import Pipeline, calm_pipelines, pipelines, rearranged
 
 from .laws import ROUNDING, SCHEMA, assert_same
@@ -104,3 +111,22 @@ def test_the_same_log_gives_the_same_bytes(pipeline: Pipeline) -> None:
         first, second = (player.step(step) for player in players)
         assert same([f.values for f in first.firings], [f.values for f in second.firings])
         assert players[0].operator.snapshot() == players[1].operator.snapshot()
+
+
+def test_at_the_end_of_time_nothing_is_due_that_waits_for_nothing() -> None:
+    """A watermark at the end of time reaches every timer; a pane without one is left alone: only `a` got a record."""
+    spec = WindowSpec(
+        time="ts",
+        window=Hopping(Duration(2), Duration(2)),
+        aggregates=(("n", count()),),
+        keys=("k",),
+        trigger=AtWatermark(late=AtWatermark(late=After(1))),
+        lateness=Duration.FOREVER,
+        watermark=Explicit(),
+    )
+    steps = [
+        Step(records=({"ts": 0, "k": "a"}, {"ts": 0, "k": "b"}), watermark=END_OF_TIME),
+        Step(records=({"ts": 0, "k": "a"},)),
+        Step(end=True),
+    ]
+    assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))

@@ -22,7 +22,7 @@ from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
 from fanlight.operators.rows import firing_rows, in_order
 from fanlight.operators.taken import Taken
-from fanlight.operators.trigger import News, Now, build
+from fanlight.operators.trigger import NOT_DUE, News, Now, build, is_due
 from fanlight.operators.values import pane_values, retractions
 from fanlight.state.store import Address, ChunkStore
 
@@ -75,7 +75,7 @@ class TriggeredPanes:
         now = Now(closed, expired, moment.watermark, moment.clock, moment.signal)
         closing = closed & (frame.windows > moment.closed_before)
         by_clock, by_watermark = self._trigger.due(frame.state)
-        timed = (by_clock <= moment.clock) | (by_watermark <= moment.watermark)
+        timed = is_due(by_clock, moment.clock) | is_due(by_watermark, moment.watermark)
         running = ~frame.state["finished"]
         asked = running & (touched | closing | expired | timed | self._signalled(moment))
         ready = asked & self._trigger.ready(frame.state, now)
@@ -138,8 +138,8 @@ class TriggeredPanes:
             and (
                 moment.closed_before < window <= moment.closed
                 or window <= moment.expired
-                or by_clock <= moment.clock
-                or by_watermark <= moment.watermark
+                or is_due(by_clock, moment.clock)
+                or is_due(by_watermark, moment.watermark)
                 or self._signalled(moment)
             )
         ]
@@ -224,7 +224,7 @@ class TriggeredPanes:
         starts = runs(frame.windows)[:-1]
         windows: list[int] = frame.windows[starts].tolist()
         stopped = frame.state["finished"]
-        by_clock, by_watermark = (np.where(stopped, 2**63 - 1, due) for due in self._trigger.due(frame.state))
+        by_clock, by_watermark = (np.where(stopped, NOT_DUE, due) for due in self._trigger.due(frame.state))
         clocks = np.minimum.reduceat(by_clock, starts)
         watermarks = np.minimum.reduceat(by_watermark, starts)
         self._timers.update(zip(windows, zip(clocks.tolist(), watermarks.tolist(), strict=True), strict=True))

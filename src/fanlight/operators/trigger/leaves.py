@@ -6,7 +6,7 @@ import numpy as np
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.model.timestamp import Timestamp
-from fanlight.operators.trigger.node import NOT_DUE, UNSET, Finishing, News, Node, Now, State, length
+from fanlight.operators.trigger.node import NOT_DUE, UNSET, Finishing, News, Node, Now, State, is_due, length
 
 _FAR = 2**62
 
@@ -53,7 +53,7 @@ class DelayNode(Finishing):
         since[mask & (since == UNSET)] = news.clock
 
     def ready(self, state: State, now: Now) -> Bools:
-        over: Bools = self._over(state) <= now.clock
+        over: Bools = is_due(self._over(state), now.clock)
         return over
 
     def fired(self, state: State, mask: Bools, now: Now) -> None:
@@ -91,7 +91,7 @@ class EveryNode(Node):
         last[fresh] = news.least[fresh] if self._by_watermark else news.clock
 
     def ready(self, state: State, now: Now) -> Bools:
-        passed: Bools = self._next(state) <= self._time(now)
+        passed: Bools = is_due(self._next(state), self._time(now))
         return passed
 
     def fired(self, state: State, mask: Bools, now: Now) -> None:
@@ -105,7 +105,7 @@ class EveryNode(Node):
         return (never, self._next(state)) if self._by_watermark else (self._next(state), never)
 
     def _time(self, now: Now) -> Timestamp:
-        return min(now.watermark if self._by_watermark else now.clock, NOT_DUE - 1)
+        return now.watermark if self._by_watermark else now.clock
 
     def _next(self, state: State) -> Ints:
         last = state[f"{self.name}.last"]

@@ -96,6 +96,11 @@ class Finishing(Node):
         state[f"{self.name}.done"][mask] = False
 
 
+def is_due(timer: Any, reached: Timestamp) -> Any:
+    """Whether the moment of a timer, or of each of many, has been reached; NOT_DUE is not even at the end of time."""
+    return timer <= min(reached, NOT_DUE - 1)
+
+
 def length(state: State) -> int:
     """How many panes a state has."""
     return len(state["pending"])
