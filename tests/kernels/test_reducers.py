@@ -12,42 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fanlight.errors import EngineError, InputError, SpecError
+from fanlight.errors import EngineError, InputError
 from fanlight.kernels.groups import Groups
 from fanlight.kernels.reducers import MessageReducer, Reducer, bind
 from fanlight.model import aggregates as fl
 
-GREATEST = 2**63 - 1
-NAN, INF = math.nan, math.inf
-
-
-def grouped(codes: list[int], count: int | None = None) -> Groups:
-    return Groups(np.array(codes, np.int64), max(codes, default=-1) + 1 if count is None else count)
-
-
-def partial(reducer: Any, values: pa.Array, codes: list[int] | None = None, count: int | None = None) -> list[Any]:
-    """The partials of rows whose times are their places."""
-    groups = grouped([0] * len(values) if codes is None else codes, 1 if codes is None else count)
-    return list(reducer.partial(values, np.arange(len(values)), groups, groups.sizes()))
-
-
-def reduced(aggregate: fl.Aggregate, values: pa.Array, codes: list[int] | None = None, count: int | None = None) -> Any:
-    reducer: Any = bind(aggregate, values.type)
-    return reducer.finish(partial(reducer, values, codes, count)).to_pylist()
-
-
-def computed(
-    aggregate: fl.Aggregate,
-    values: pa.Array,
-    *,
-    codes: list[int] | None = None,
-    times: list[int] | None = None,
-    count: int | None = None,
-) -> Any:
-    reducer: Any = bind(aggregate, values.type)
-    groups = grouped([0] * len(values) if codes is None else codes, 1 if codes is None else count)
-    clock = np.arange(len(values)) if times is None else np.array(times, np.int64)
-    return reducer.compute(values, clock, np.arange(len(values)), groups).to_pylist()
+from .reducing import GREATEST, INF, NAN, Seen, SquaresAtOnce, computed, grouped, partial, reduced
 
 
 class TestCounts:
@@ -312,110 +282,6 @@ class TestMessages:
     def test_nan_is_one_value_and_zero_has_no_sign(self) -> None:
         other_nan = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
         assert computed(fl.count_distinct("v"), pa.array([NAN, other_nan, 0.0, -0.0, 1.0])) == [3]
-
-
-class Squares(fl.UserAggregate):
-    """The sum of squares, value by value."""
-
-    state_type = pa.int64()
-    output_type = pa.float64()
-
-    def zero(self) -> int:
-        return 0
-
-    def add(self, state: int, value: int) -> int:
-        return state + value * value
-
-    def merge(self, left: int, right: int) -> int:
-        return left + right
-
-    def finish(self, state: int) -> float:
-        return float(state)
-
-
-class SquaresAtOnce(Squares):
-    """The same, a bundle at a time."""
-
-    def add_batch(self, states: pa.Array, values: pa.Array, groups: Any, count: int) -> Any:
-        assert len(states) == count
-        assert values.null_count == 0
-        added = states.to_numpy().copy()
-        np.add.at(added, groups, values.to_numpy() ** 2)
-        return added
-
-
-class Seen(fl.UserAggregate):
-    """All values in a list that `add` changes in place."""
-
-    state_type = pa.list_(pa.string())
-    output_type = pa.string()
-
-    def zero(self) -> list[str]:
-        return []
-
-    def add(self, state: list[str], value: str) -> list[str]:
-        state.append(value)
-        return state
-
-    def merge(self, left: list[str], right: list[str]) -> list[str]:
-        return sorted(left + right)
-
-    def finish(self, state: list[str]) -> str | None:
-        return ",".join(state) or None
-
-
-def once_round(reducer: Any) -> None:
-    """Every method of a user's aggregate, once."""
-    rows = partial(reducer, pa.array([1]))
-    reducer.finish(reducer.combine(rows, rows))
-
-
-class TestUserAggregates:
-    @pytest.mark.parametrize("kind", [Squares, SquaresAtOnce])
-    def test_row_by_row_and_at_once_agree(self, kind: type[Squares]) -> None:
-        assert reduced(kind("v"), pa.array([1, 2, None, 3]), [0, 0, 1, 3]) == [5.0, 0.0, 0.0, 9.0]
-
-    def test_the_laws_hold_for_states(self) -> None:
-        reducer: Any = bind(Seen("v"), pa.string())
-        left, right = partial(reducer, pa.array(["b", "d"]), [0, 1]), partial(reducer, pa.array(["a", None]), [0, 1])
-        merged = reducer.merge([pa.concat_arrays([left[0], right[0]])], grouped([0, 1, 0, 1], 3))
-        assert reducer.finish(merged).to_pylist() == ["a,b", "d", None]
-        assert reducer.combine(left, right)[0].to_pylist() == merged[0].to_pylist()[:2]
-        assert reducer.combine(left, reducer.identity(2))[0].to_pylist() == left[0].to_pylist()
-
-    def test_states_may_come_back_from_storage_as_numpy(self) -> None:
-        reducer: Any = bind(Squares("v"), pa.int64())
-        stored = [np.array([4, 5])]
-        assert reducer.merge(stored, grouped([0, 0]))[0].to_pylist() == [9]
-        assert reducer.finish(stored).to_pylist() == [4.0, 5.0]
-
-    @pytest.mark.parametrize("method", ["zero", "add", "merge", "finish"])
-    def test_a_method_that_raises_is_named(self, method: str) -> None:
-        def fail(*_: Any) -> Any:
-            raise KeyError("lost")
-
-        reducer: Any = bind(type("Broken", (Squares,), {method: fail})("v"), pa.int64())
-        with pytest.raises(EngineError, match=rf"Broken: `{method}` on `v` raised KeyError: 'lost'") as caught:
-            once_round(reducer)
-        assert isinstance(caught.value.__cause__, KeyError)
-
-    def test_a_batch_method_that_raises_is_named(self) -> None:
-        broken = type("Broken", (Squares,), {"add_batch": lambda self, *_: 1 / 0})
-        with pytest.raises(EngineError, match="Broken: `add_batch` on `v` raised ZeroDivisionError"):
-            reduced(broken("v"), pa.array([1]))
-
-    def test_a_state_of_another_type_is_refused(self) -> None:
-        odd = type("Odd", (Squares,), {"add": lambda self, state, value: "many"})
-        with pytest.raises(EngineError, match=r"Odd: `add` returned what does not fit `state_type` \(int64\)"):
-            reduced(odd("v"), pa.array([1]))
-        short = type("Short", (Squares,), {"add_batch": lambda self, states, values, groups, count: []})
-        with pytest.raises(EngineError, match="Short: `add_batch` returned 0 states for 1 groups"):
-            reduced(short("v"), pa.array([1]))
-
-    def test_a_missing_method_says_so_itself(self) -> None:
-        bare = type("Bare", (fl.UserAggregate,), {"state_type": pa.int64(), "output_type": pa.int64()})
-        with pytest.raises(SpecError, match="Bare: `zero` is missing"):
-            reduced(bare("v"), pa.array([1]))
 
 
 EVERY = [
