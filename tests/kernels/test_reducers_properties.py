@@ -25,6 +25,8 @@ from fanlight.kernels.groups import Groups
 from fanlight.kernels.reducers import bind
 from fanlight.model import aggregates as fl
 
+pytestmark = pytest.mark.slow
+
 FEW = settings(max_examples=settings.default.max_examples // 3)
 """For laws that are tried on every type anyway."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from fanlight.testing.script import Step, same
 from fanlight.testing.strategies import Pipeline, calm_pipelines, pipelines, rearranged
 
 from .laws import ROUNDING, SCHEMA, assert_same
+
+pytestmark = pytest.mark.slow
 
 patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 """A pipeline is a large thing to draw; that is no fault of a test."""

@@ -21,6 +21,8 @@ from fanlight.testing.strategies import Pipeline, pipelines, windows
 
 from .laws import SCHEMA, assert_same
 
+pytestmark = pytest.mark.slow
+
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(pipelines(window=windows().filter(lambda kind: hasattr(kind, "every"))))

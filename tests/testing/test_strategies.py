@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from fanlight.testing import strategies
 from fanlight.testing.oracle import Oracle, run
 from fanlight.testing.script import Key, Record, same
 from fanlight.testing.strategies import Pipeline
+
+pytestmark = pytest.mark.slow
 
 few = settings(max_examples=60, deadline=None)
 
