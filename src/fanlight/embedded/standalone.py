@@ -272,9 +272,8 @@ class WindowOperator:
     def _advance(
         self, watermark: TimestampLike | None, clock: TimestampLike | None, source: str | None
     ) -> list[pa.RecordBatch]:
-        if clock is not None:
-            self._move_clock(clock)
-            self._watermarks.tick(self._clock)
+        self._move_clock(clock)
+        self._watermarks.tick(self._clock)
         if watermark is not None:
             self._watermarks.explicit(source, timestamp(watermark))
         return [] if self._shard is None else self._step(self._shard, None)
