@@ -40,14 +40,7 @@ class Frame:
 
     def where(self, mask: Bools) -> Frame:
         """The panes that `mask` keeps, as a copy."""
-        kept = pa.array(mask)
-        return Frame(
-            self.windows[mask],
-            [column.filter(kept) for column in self.keys],
-            {name: column[mask] for name, column in self.state.items()},
-            self.partials.take(mask),
-            [column.filter(kept) for column in self.shown],
-        )
+        return self.take(np.flatnonzero(mask))
 
     def take(self, rows: Ints) -> Frame:
         """The panes at `rows`, in that order, as a copy."""
