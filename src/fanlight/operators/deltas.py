@@ -82,14 +82,21 @@ def deltas(plan: Plan, taken: Taken, *, timed: bool) -> Deltas:
     last = plan.slicing.windows(slices[site])[1]
     cells = Cells(place[pairs.groups.codes], codes, slices[site], first[site], last, found.count)
     least = _least(times, pairs.groups)[kept] if timed else None
-    windows, codes, merged, least = _by_pane(plan, cells, partials.take(kept), least)
+    judged_alike = bool((taken.expired == taken.expired[0]).all())
+    windows, codes, merged, least = _by_pane(plan, cells, partials.take(kept), least, judged_alike)
     return Deltas(windows, codes, found.take(codes), merged, least, cells)
 
 
-def _by_pane(plan: Plan, cells: Cells, partials: Partials, least: Ints | None) -> tuple[Ints, Ints, Partials, Ints]:
-    """Merge cells into panes: written out where they are few or not plain, else window by window over two stacks."""
+def _by_pane(
+    plan: Plan, cells: Cells, partials: Partials, least: Ints | None, judged_alike: bool
+) -> tuple[Ints, Ints, Partials, Ints]:
+    """Merge cells into panes: written out where they are few, else window by window over two stacks.
+
+    Stacks merge whole slices, so they serve only records that were judged alike: else a record may be too late for a
+    window that another one of the bundle still counts in.
+    """
     written_out = int(np.sum(cells.last - cells.first + 1))
-    if least is None and written_out > _FEW and plan.slicing.width > 1 and _plain(cells):
+    if least is None and written_out > _FEW and plan.slicing.width > 1 and judged_alike:
         return _over_stacks(plan, cells, partials)
     source, windows = spread(cells.first, cells.last)
     pairs = Pairs.of(windows, cells.codes[source], cells.count)
@@ -97,12 +104,6 @@ def _by_pane(plan: Plan, cells: Cells, partials: Partials, least: Ints | None) -
     kept = pairs.occurring(content.rows)
     earliest = np.zeros(len(kept), np.int64) if least is None else _least(least[source], pairs.groups)[kept]
     return *pairs.split(kept), content.take(kept), earliest
-
-
-def _plain(cells: Cells) -> bool:
-    """Whether all records of a slice count from the same window on, so that slices can be merged as wholes."""
-    same = np.flatnonzero(np.diff(cells.slices) == 0)
-    return bool(np.all(cells.first[same] == cells.first[same + 1]))
 
 
 def _over_stacks(plan: Plan, cells: Cells, partials: Partials) -> tuple[Ints, Ints, Partials, Ints]:
