@@ -184,9 +184,7 @@ class Result:
         self.spec = spec
         self._schema = run.schema
         self._spark = _spark_run(spec, run)
-        self._run = EmbeddedRun(
-            spec, () if self._spark else run.source, clock=run.clock, rows=run.rows, schema=run.schema
-        )
+        self._run = None if self._spark else _embedded_run(spec, run)
 
     @property
     def df(self) -> DataFrame:
@@ -213,23 +211,30 @@ class Result:
         """
         if self._spark is not None:
             return self._spark.dead_letters()
-        self._embedded().finish()
-        return self._run.dead_letters()
+        run = self._embedded()
+        run.finish()
+        return run.dead_letters()
 
     @property
     def accounting(self) -> Accounting:
         """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end."""
-        self._embedded().finish()
-        return self._run.accounting
+        run = self._embedded()
+        run.finish()
+        return run.accounting
 
     def operator(self, **options: object) -> WindowOperator:
         """The standalone operator of this pipeline, for feeding by hand."""
         return WindowOperator(self.spec, schema=self._schema, **options)  # type: ignore[arg-type]
 
     def _embedded(self) -> EmbeddedRun:
-        if self._spark is not None:
+        if self._run is None:
             raise SpecError("This pipeline runs on Spark, which gives its rows as a DataFrame. Use df.")
         return self._run
+
+
+def _embedded_run(spec: WindowSpec, run: _Run) -> EmbeddedRun:
+    source = cast("Source", run.source)
+    return EmbeddedRun(spec, source, clock=run.clock, rows=run.rows, schema=run.schema)
 
 
 def _spark_run(spec: WindowSpec, run: _Run) -> SparkRun | None:

@@ -68,10 +68,6 @@ class Slicing(ABC):
     def last_ending_by(self, times: Ints) -> Ints:
         """The last window that ends at each time or before: watermarks turned into numbers."""
 
-    @abstractmethod
-    def slice_starts(self, slices: Ints) -> Ints:
-        """Where slices start."""
-
     def windows_of(self, times: Ints) -> tuple[Ints, Ints, Ints]:
         """Every (row, window) pair as row, start and end, ordered by row and start."""
         first, last = self.windows(self.slices(times))
@@ -145,11 +141,6 @@ class Periodic(Slicing):
         within = np.clip(times, -_FAR, _FAR)  # so that subtracting cannot wrap
         return np.where(times >= END_OF_TIME, EVERY_WINDOW, (within - (self.offset + self.size)) // self.every)
 
-    def slice_starts(self, slices: Ints) -> Ints:
-        if not self.remainder:
-            return slices * self.every + self.offset
-        return (slices // 2) * self.every + (slices % 2) * self.remainder + self.offset
-
 
 @dataclass(frozen=True)
 class Whole(Slicing):
@@ -171,6 +162,3 @@ class Whole(Slicing):
 
     def last_ending_by(self, times: Ints) -> Ints:
         return np.where(times >= END_OF_TIME, EVERY_WINDOW, NO_WINDOW)
-
-    def slice_starts(self, slices: Ints) -> Ints:
-        return np.full(len(slices), START_OF_TIME)
