@@ -1,13 +1,15 @@
-"""One shard on Spark: chunks in, `ShardOperator.step`, firings out."""
+"""One shard on Spark: chunks in, `ShardOperator.step`, what leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     StatefulProcessor,
@@ -21,12 +23,9 @@ from fanlight.operators.intake import conform, with_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
+from fanlight.spark.leaving import leaving_of
 from fanlight.spark.store import KEYS, VALUES, SparkStore
-from fanlight.state.codec import decode, encode
-
-LEAVING = "kind string, payload binary"
-FIRING, LETTER = "firing", "letter"
-"""What leaves a shard: chunks of firings, and chunks of dead letters."""
+from fanlight.state.codec import decode
 
 _MILLISECOND = 1_000
 
@@ -43,45 +42,50 @@ class ShardProcessor(StatefulProcessor):
         self._handle = handle
         self._plan = Plan.bind(self._spec, self._schema)
         self._chunks = handle.getMapState("chunks", KEYS, VALUES)
+        self._stepped: set[int] = set()
+        self._batch = batch_number()
 
     def handleInputRows(  # noqa: N802 -- PySpark's name
         self,
         key: Any,
         rows: Iterator[Any],
         timerValues: TimerValues,  # noqa: N803 -- PySpark's name
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[Row]:
         """Called once for each shard that chunks have come for."""
         shard = ShardOperator(self._plan, SparkStore(self._chunks))
-        frame = pd.concat(list(rows)).sort_values(["origin", "sequence"], kind="stable")
-        chunks = [decode(bytes(payload)) for payload in frame["payload"] if payload is not None]
-        yield from self._fired(shard, bundle_of(shard, chunks), timerValues)
+        come = sorted(rows, key=lambda row: (row["origin"], row["sequence"]))
+        chunks = [decode(bytes(row["payload"])) for row in come if row["payload"] is not None]
+        yield from self._step(shard, key[0], chunks, timerValues)
 
     def handleExpiredTimer(  # noqa: N802 -- PySpark's name
         self,
         key: Any,
         timerValues: TimerValues,  # noqa: N803 -- PySpark's name
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803 -- PySpark's name
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[Row]:
         """Called when the watermark has moved on for a shard that still holds something."""
-        shard = ShardOperator(self._plan, SparkStore(self._chunks))
-        yield from self._fired(shard, None, timerValues)
+        if key[0] not in self._stepped:
+            yield from self._step(ShardOperator(self._plan, SparkStore(self._chunks)), key[0], [], timerValues)
 
-    def _fired(self, shard: ShardOperator, bundle: Bundle | None, times: TimerValues) -> Iterator[pd.DataFrame]:
+    def _step(self, shard: ShardOperator, name: int, chunks: list[pa.RecordBatch], times: TimerValues) -> Iterator[Row]:
+        self._stepped.add(name)
+        before = replace(shard.accounting)
+        bundle = bundle_of(shard, chunks)
         reached = times.getCurrentWatermarkInMs()
         watermark = reached * _MILLISECOND if reached > 0 else START_OF_TIME
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
-        leaving = shard.step(bundle, watermark, clock)
+        firings = shard.step(bundle, watermark, clock)
         if shard.is_live:
             self._handle.registerTimer(max(reached, 0) + 1)
-        chunks = leaving_of(shard, leaving)
-        if chunks:
-            yield pd.DataFrame(chunks, columns=["kind", "payload"])
+        for row in leaving_of(shard, firings, before, batch=self._batch, name=name):
+            yield Row(**row)
 
 
-def leaving_of(shard: ShardOperator, firings: list[pa.RecordBatch]) -> list[tuple[str, bytes]]:
-    """What a step gave, as chunks by kind: its firings and its dead letters."""
-    letters = shard.letters.take().to_batches()
-    return [*((FIRING, encode(batch)) for batch in firings), *((LETTER, encode(batch)) for batch in letters)]
+def batch_number() -> int:
+    """The number of the micro-batch that this task belongs to; 0 outside of one."""
+    context = TaskContext.get()
+    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    return int(number) if number else 0
 
 
 def bundle_of(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Bundle | None:

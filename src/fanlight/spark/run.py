@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,7 +21,8 @@ from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan, require_column
 from fanlight.operators.shard import ShardOperator
 from fanlight.spark.envelope import ENVELOPE, SHARD, opened, seal
-from fanlight.spark.processor import FIRING, LEAVING, LETTER, ShardProcessor, bundle_of, leaving_of
+from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
+from fanlight.spark.processor import ShardProcessor, bundle_of
 from fanlight.spark.shards import even_ids
 from fanlight.state.codec import decode
 from fanlight.state.memory import MemoryStore
@@ -33,59 +35,69 @@ class SparkRun:
     """A windowed aggregation declared over a DataFrame; nothing runs before Spark is asked for rows."""
 
     def __init__(self, spec: WindowSpec, source: DataFrame) -> None:
-        self._spec = spec
-        self._source = source
+        self.spec = spec
+        self.source = source
         schema = to_arrow_schema(source.schema, timezone="UTC")
         _require_fit(spec, source, schema)
-        self._plan = Plan.bind(spec, schema)
+        self.plan = Plan.bind(spec, schema)
         partitions = int(source.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-        self._ids = even_ids(partitions if spec.keys else 1, partitions)
+        self.ids = even_ids(partitions if spec.keys else 1, partitions)
 
     def df(self) -> DataFrame:
         """The result rows."""
-        rows = self._opened(FIRING, self._plan.result)
-        return rows.drop("pane") if self._spec.fires_once else rows
+        rows = self._opened(FIRING, self.plan.result)
+        return rows.drop("pane") if self.spec.fires_once else rows
 
     def dead_letters(self) -> DataFrame:
         """The records that could not be used; on a stream, a query of its own."""
-        return self._opened(LETTER, DeadLetters(self._plan.schema).schema)
+        return self._opened(LETTER, DeadLetters(self.plan.schema).schema)
+
+    def accounting(self) -> DataFrame:
+        """Where every record went, a row for each step of a shard; on a stream, a query of its own."""
+        return self.leaving().filter(functions.col("kind") == ACCOUNT).select("batch", "shard", *COUNTS, "watermark")
+
+    def leaving(self) -> DataFrame:
+        """All that leaves the shards, as chunks; the counts are in the progress of the query that runs it."""
+        packed = self._packed().groupBy("shard")
+        if self.source.isStreaming:
+            processor = ShardProcessor(self.spec, self.plan.schema)
+            leaving = packed.transformWithState(processor, LEAVING, "append", "eventTime")
+        else:
+            leaving = packed.applyInArrow(_whole(self.spec, self.plan.schema), LEAVING)
+        counts = [functions.coalesce(functions.sum(count), functions.lit(0)).alias(count) for count in COUNTS]
+        return leaving.observe("fanlight", *counts)
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
-        packed = self._packed().groupBy("shard")
-        if self._source.isStreaming:
-            processor = ShardProcessor(self._spec, self._plan.schema)
-            leaving = packed.transformWithStateInPandas(processor, LEAVING, "append", "eventTime")
-        else:
-            leaving = packed.applyInArrow(_whole(self._spec, self._plan.schema), LEAVING)
-        chunks = leaving.filter(functions.col("kind") == kind).select("payload")
+        chunks = self.leaving().filter(functions.col("kind") == kind).select("payload")
         return chunks.mapInArrow(opened, from_arrow_schema(schema))
 
     def _packed(self) -> DataFrame:
         """Chunks by shard. A key's shard is its hash; without keys there is one."""
-        keys = [functions.col(name) for name in self._spec.keys]
+        keys = [functions.col(name) for name in self.spec.keys]
         shard = (
-            functions.pmod(functions.xxhash64(*keys), functions.lit(len(self._ids))).cast("int")
+            functions.pmod(functions.xxhash64(*keys), functions.lit(len(self.ids))).cast("int")
             if keys
             else functions.lit(0)
         )
-        source = self._source.withColumn(SHARD, shard)
-        if self._source.isStreaming:
-            delay = self._spec.watermark
+        source = self.source.withColumn(SHARD, shard)
+        if self.source.isStreaming:
+            delay = self.spec.watermark
             assert isinstance(delay, BoundedDisorder)
-            source = source.withWatermark(self._spec.time, f"{delay.delay.micros} microseconds")
-        return source.mapInArrow(seal(self._ids, heartbeat=_needs_clock(self._spec)), ENVELOPE)
+            source = source.withWatermark(self.spec.time, f"{delay.delay.micros} microseconds")
+        return source.mapInArrow(seal(self.ids, heartbeat=_needs_clock(self.spec)), ENVELOPE)
 
 
-def _whole(spec: WindowSpec, schema: pa.Schema) -> Any:
+def _whole(spec: WindowSpec, schema: pa.Schema) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """What runs a shard of a batch DataFrame: all records are one bundle, and with it the input ends."""
 
-    def run(table: pa.Table) -> pa.Table:
+    def run(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
+        before = replace(shard.accounting)
         ordered = table.sort_by([("origin", "ascending"), ("sequence", "ascending")])
         chunks = [decode(payload) for payload in _payloads(ordered)]
-        leaving = leaving_of(shard, [*shard.step(bundle_of(shard, chunks), END_OF_TIME), *shard.end()])
-        kinds = pa.array([kind for kind, _ in leaving], pa.string())
-        return pa.table({"kind": kinds, "payload": pa.array([payload for _, payload in leaving], pa.binary())})
+        firings = [*shard.step(bundle_of(shard, chunks), END_OF_TIME), *shard.end()]
+        leaving = leaving_of(shard, firings, before, batch=0, name=key[0].as_py())
+        return pa.Table.from_pylist(list(leaving), schema=LEAVING_ARROW)
 
     return run
 

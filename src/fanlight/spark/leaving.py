@@ -1,0 +1,55 @@
+"""What leaves a shard: chunks of firings, chunks of dead letters, and an account of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.operators.accounting import Accounting
+from fanlight.operators.shard import ShardOperator
+from fanlight.state.codec import encode
+
+FIRING, LETTER, ACCOUNT = "firing", "letter", "account"
+
+COUNTS = ("received", "accepted", "duplicates", "dead_letters")
+LEAVING = (
+    "kind string, payload binary, batch bigint, shard int, "
+    + ", ".join(f"{count} bigint" for count in COUNTS)
+    + ", watermark timestamp"
+)
+"""Firings and letters carry a chunk; an account carries the numbers of one step of one shard."""
+
+LEAVING_ARROW = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("payload", pa.binary()),
+        ("batch", pa.int64()),
+        ("shard", pa.int32()),
+        *((count, pa.int64()) for count in COUNTS),
+        ("watermark", pa.timestamp("us", "UTC")),
+    ]
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+LeavingRow = dict[str, Any]
+
+
+def leaving_of(
+    shard: ShardOperator, firings: list[pa.RecordBatch], before: Accounting, *, batch: int, name: int
+) -> Iterator[LeavingRow]:
+    """The rows that a step gave, of the shard called `name`; `before` is the accounting the step began with."""
+    for firing in firings:
+        yield {"kind": FIRING, "payload": encode(firing)}
+    for letters in shard.letters.take().to_batches():
+        yield {"kind": LETTER, "payload": encode(letters)}
+    counts = {count: getattr(shard.accounting, count) - getattr(before, count) for count in COUNTS}
+    yield {"kind": ACCOUNT, "batch": batch, "shard": name, **counts, "watermark": _moment(shard.watermark)}
+
+
+def _moment(time: Timestamp) -> datetime | None:
+    return None if time in (START_OF_TIME, END_OF_TIME) else _EPOCH + timedelta(microseconds=time)
