@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Bools, Groups, Ints, ranked
+from fanlight.kernels.groups import Bools, Ints, ranked
 from fanlight.kernels.keys import densify, encode
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import spread
 from fanlight.kernels.sliding import Stacks, by_slice
-from fanlight.model.timestamp import END_OF_TIME
+from fanlight.operators.folding import Folded, least_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
 
@@ -31,6 +31,17 @@ class Deltas:
     partials: Partials
     least: Ints
     cells: Cells
+
+    def join(self, other: Deltas, plan: Plan) -> Deltas:
+        """One row a pane for what both brought; the cells are these ones' own."""
+        keys = [pa.concat_arrays(pair) for pair in zip(self.keys, other.keys, strict=True)]
+        found = encode(keys, len(self.windows) + len(other.windows))
+        pairs = Pairs.of(np.concatenate([self.windows, other.windows]), found.codes, found.count)
+        both = plan.fold.merge(Partials.concat([self.partials, other.partials]), pairs.groups)
+        kept = pairs.occurring(both.rows)
+        windows, codes = pairs.split(kept)
+        least = least_times(np.concatenate([self.least, other.least]), pairs.groups)[kept]
+        return Deltas(windows, codes, found.take(codes), both.take(kept), least, self.cells)
 
     def where(self, mask: Bools) -> Deltas:
         """The panes that `mask` keeps."""
@@ -81,9 +92,23 @@ def deltas(plan: Plan, taken: Taken, *, timed: bool) -> Deltas:
     place[kept] = np.arange(len(kept))
     last = plan.slicing.windows(slices[site])[1]
     cells = Cells(place[pairs.groups.codes], codes, slices[site], first[site], last, found.count)
-    least = _least(times, pairs.groups)[kept] if timed else None
+    least = least_times(times, pairs.groups)[kept] if timed else None
     judged_alike = bool((taken.expired == taken.expired[0]).all())
     windows, codes, merged, least = _by_pane(plan, cells, partials.take(kept), least, judged_alike)
+    return Deltas(windows, codes, found.take(codes), merged, least, cells)
+
+
+def folded_deltas(plan: Plan, folded: Folded, expired: int) -> Deltas:
+    """One row a pane for records that came folded; windows up to `expired` take none of them."""
+    found = encode(folded.keys, len(folded))
+    pairs = Pairs.of(folded.slices, found.codes, found.count)
+    partials = plan.fold.merge(folded.partials, pairs.groups)
+    kept = pairs.occurring(partials.rows)
+    slices, codes = pairs.split(kept)
+    first, last = plan.slicing.windows(slices)
+    cells = Cells(np.zeros(0, np.int64), codes, slices, np.maximum(first, expired + 1), last, found.count)
+    least = None if folded.least is None else least_times(folded.least, pairs.groups)[kept]
+    windows, codes, merged, least = _by_pane(plan, cells, partials.take(kept), least, judged_alike=True)
     return Deltas(windows, codes, found.take(codes), merged, least, cells)
 
 
@@ -102,7 +127,7 @@ def _by_pane(
     pairs = Pairs.of(windows, cells.codes[source], cells.count)
     content = plan.fold.merge(partials.take(source), pairs.groups)
     kept = pairs.occurring(content.rows)
-    earliest = np.zeros(len(kept), np.int64) if least is None else _least(least[source], pairs.groups)[kept]
+    earliest = np.zeros(len(kept), np.int64) if least is None else least_times(least[source], pairs.groups)[kept]
     return *pairs.split(kept), content.take(kept), earliest
 
 
@@ -136,9 +161,3 @@ def _sites(plan: Plan, taken: Taken) -> tuple[Ints, Ints, Ints]:
     first, firsts = ranked(np.maximum(plan.slicing.windows(taken.slices)[0], taken.expired + 1))
     sites, present = densify(near * len(firsts) + first, len(slices) * len(firsts))
     return sites, slices[present // len(firsts)], firsts[present % len(firsts)]
-
-
-def _least(times: Ints, groups: Groups) -> Ints:
-    least = np.full(groups.count, END_OF_TIME)
-    np.minimum.at(least, groups.codes, times)
-    return least

@@ -13,6 +13,8 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 
 _FAR = 2**61
+_RANGE = 1 << 16
+"""Up to this many slices, those of a bundle are judged one by one instead of its records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,28 @@ class Lateness:
             return np.full(len(watermarks), NO_WINDOW)
         return self._ended(watermarks, self.spec.lateness.micros, self.spec.semantics.expires_after_horizon)
 
+    def fates(self, slices: Ints, expired: int) -> tuple[Bools, Bools] | None:
+        """Which slices no window takes, and which have only windows up to `expired`; None if there are none such."""
+        if not len(slices):
+            return None
+        lowest, highest = int(slices.min()), int(slices.max())
+        if highest - lowest >= min(_RANGE, len(slices)):
+            return self._fates(slices, expired)
+        homeless, dead = self._fates(np.arange(lowest, highest + 1), expired)
+        if not (homeless.any() or dead.any()):
+            return None
+        return homeless[slices - lowest], dead[slices - lowest]
+
     def too_late(self, times: Ints, last: Ints, watermarks: Ints) -> Bools:
         """Which records are dead: all their windows expired, or they themselves are too far behind."""
         if self.spec.semantics.late_by is LateBy.RECORD and not self.spec.lateness.is_forever:
             behind = np.clip(watermarks, -_FAR, _FAR) - self.spec.lateness.micros
             return np.where(watermarks >= END_OF_TIME, True, times < behind)
         return last <= self.expired_by(watermarks)
+
+    def _fates(self, slices: Ints, expired: int) -> tuple[Bools, Bools]:
+        first, last = self.slicing.windows(slices)
+        return last < first, (last <= expired) & (last >= first)
 
     def _ended(self, watermarks: Ints, lateness: int, strictly: bool) -> Ints:
         within = np.clip(watermarks, -_FAR, _FAR) - (lateness + strictly)

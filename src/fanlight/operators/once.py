@@ -11,6 +11,7 @@ from fanlight.kernels.keys import encode, encode_in_order
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
 from fanlight.operators.firing import Firings
+from fanlight.operators.folding import Folded
 from fanlight.operators.log import PartialLog
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
@@ -30,17 +31,17 @@ class OncePanes:
         self._messages = messages
         self._served = ServedWindows(plan, self._log) if plan.slicing.width > 1 else None
 
-    def take_in(self, taken: Taken, moment: Moment) -> Taken:
+    def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Append the records' partials to their slices. Nothing is read."""
         plan = self._plan
-        found = encode(taken.keys(plan), len(taken.slices))
-        pairs = Pairs.of(taken.slices, found.codes, found.count)
-        partials = plan.fold.partial(taken.values(plan), taken.bundle.times, pairs.groups, taken.counted(plan))
-        slices, codes, partials = pairs.settle(partials)
-        keys = found.take(codes)
-        self._log.append(slices, keys, partials)
-        if self._served is not None:
-            self._served.touch(slices, keys, partials)
+        if taken is not None:
+            found = encode(taken.keys(plan), len(taken.slices))
+            pairs = Pairs.of(taken.slices, found.codes, found.count)
+            partials = plan.fold.partial(taken.values(plan), taken.bundle.times, pairs.groups, taken.counted(plan))
+            slices, codes, partials = pairs.settle(partials)
+            self._append(slices, found.take(codes), partials)
+        if folded is not None:
+            self._append(folded.slices, folded.keys, folded.partials)
         return taken
 
     def fire(self, moment: Moment) -> Firings | None:
@@ -69,6 +70,11 @@ class OncePanes:
         return Content(
             windows, keys, partials.rows, pane_values(self._plan, self._messages, windows, keys, partials, None)
         )
+
+    def _append(self, slices: Ints, keys: list[pa.Array], partials: Partials) -> None:
+        self._log.append(slices, keys, partials)
+        if self._served is not None:
+            self._served.touch(slices, keys, partials)
 
     def _windows(self, first: int, last: int) -> Ints:
         """The windows first..last that hold anything."""

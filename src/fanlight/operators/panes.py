@@ -12,6 +12,7 @@ from fanlight.kernels.groups import Ints
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.firing import Firings
+from fanlight.operators.folding import Folded
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
 
@@ -62,8 +63,8 @@ class Content:
 class Panes(Protocol):
     """The panes of one shard. A step calls `take_in`, `fire`, `retire`, in this order."""
 
-    def take_in(self, taken: Taken, moment: Moment) -> Taken:
-        """Add the records to their panes; return those whose panes had not all finished."""
+    def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
+        """Add records to their panes, judged ones and folded ones; return those whose panes had not all finished."""
 
     def fire(self, moment: Moment) -> Firings | None:
         """What leaves in this step."""

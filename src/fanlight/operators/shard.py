@@ -15,13 +15,14 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import Accounting, DeadLetters
+from fanlight.operators.folding import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.messages import Messages
 from fanlight.operators.once import OncePanes
 from fanlight.operators.panes import Content, Moment, Panes, Signal
 from fanlight.operators.plan import Plan
 from fanlight.operators.retained import Retained
-from fanlight.operators.taken import Bundle, judge
+from fanlight.operators.taken import Bundle, Taken, judge
 from fanlight.operators.triggered import TriggeredPanes
 from fanlight.state.store import Address, ChunkStore
 
@@ -64,12 +65,14 @@ class ShardOperator:
         clock: Timestamp = START_OF_TIME,
         signal: Signal = _QUIET,
         notes: dict[str, Any] | None = None,
+        folded: Folded | None = None,
     ) -> list[pa.RecordBatch]:
         """Take a bundle, then a watermark, then a clock; return what leaves, in order.
 
-        `notes` are kept with the state, for the caller to find after a restart.
+        `folded` are records of the same bundle that were folded before they came. `notes` are kept with the state,
+        for the caller to find after a restart.
         """
-        return self._atomically(lambda: self._step(bundle, watermark, clock, signal), notes)
+        return self._atomically(lambda: self._step(bundle, folded, watermark, clock, signal), notes)
 
     def end(self, signal: Signal = _QUIET, notes: dict[str, Any] | None = None) -> list[pa.RecordBatch]:
         """Close and expire every window; nothing remains."""
@@ -95,20 +98,20 @@ class ShardOperator:
         return self._messages.read(slices[(slices >= low) & (slices <= high)].tolist())
 
     def _step(
-        self, bundle: Bundle | None, watermark: Timestamp, clock: Timestamp, signal: Signal
+        self, bundle: Bundle | None, folded: Folded | None, watermark: Timestamp, clock: Timestamp, signal: Signal
     ) -> list[pa.RecordBatch]:
         self.clock = max(self.clock, clock)
         target = max(self.watermark, watermark)
         leaving: list[pa.RecordBatch] = []
         for part, reached in self._parts(bundle, target):
-            leaving += self._advance(part, self._moment(reached, signal))
-            self.watermark = reached
+            leaving += self._advance(part, folded, self._moment(reached, signal))
+            self.watermark, folded = reached, None
         return leaving
 
     def _end(self, signal: Signal) -> list[pa.RecordBatch]:
         closed, expired = self._through(self.watermark)
         moment = Moment(END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, signal)
-        leaving = self._advance(None, moment)
+        leaving = self._advance(None, None, moment)
         self.watermark = END_OF_TIME
         return leaving
 
@@ -127,13 +130,18 @@ class ShardOperator:
         reached = [*(int(bundle.watermarks[cut]) for cut in cuts), target]
         return [(bundle.part(bounds[i], bounds[i + 1]), reached[i]) for i in range(len(reached))]
 
-    def _advance(self, bundle: Bundle | None, moment: Moment) -> list[pa.RecordBatch]:
+    def _advance(self, bundle: Bundle | None, folded: Folded | None, moment: Moment) -> list[pa.RecordBatch]:
+        taken: Taken | None = None
         if bundle is not None and len(bundle):
             taken = judge(self.plan, self._lateness, bundle, self.arrived, self.letters, self.accounting)
             self.arrived += len(bundle)
-            if len(taken):
-                taken = self._panes.take_in(taken, moment)
-            if self._messages is not None and len(taken):
+        if folded is not None:
+            self.arrived += folded.records
+            self.accounting.accepted += folded.records
+        if taken or folded:
+            taken = self._panes.take_in(taken or None, folded, moment)
+        if taken:
+            if self._messages is not None:
                 self._messages.append(taken)
             self.accounting.accepted += len(taken)
         firings = self._panes.fire(replace(moment, arrived=self.arrived - 1))

@@ -71,14 +71,15 @@ class ServedWindows:
         return owners, self._index.take(codes), Partials.concat([partials for _, partials in served])
 
     def touch(self, slices: Ints, keys: list[pa.Array], partials: Partials) -> None:
-        """Bring rows that were appended to slices already served into the stacks."""
+        """Bring rows that were appended to slices already served into the stacks; a key may occur more than once."""
         if self._stacks.end is None:
             return
         served = np.flatnonzero((slices <= self._stacks.end) & (slices >= self._stacks.start))
         if not len(served):
             return
-        slices, partials = slices[served], partials.take(served)
         codes = self._intern([column.take(pa.array(served)) for column in keys], len(served))
+        pairs = Pairs.of(slices[served], codes, self._index.count)
+        slices, codes, partials = pairs.settle(self._plan.fold.merge(partials.take(served), pairs.groups))
         for slice_ in np.unique(slices).tolist():
             mine = slices == slice_
             self._stacks.patch(slice_, SliceRows(codes[mine], partials.take(mine)))

@@ -14,9 +14,6 @@ from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.plan import Plan, plain
 
-_RANGE = 1 << 16
-"""Up to this many slices a bundle's slices are judged one by one instead of its records."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
@@ -93,30 +90,24 @@ def judge(
     slices = plan.slicing.slices(bundle.times)
     expired = lateness.expired_by(bundle.watermarks)
     taken = Taken(bundle, slices, expired, arrived)
-    homeless, dead = _verdict(plan, lateness, taken)
-    if not (homeless.any() or dead.any()):
+    verdict = _verdict(plan, lateness, taken)
+    if verdict is None:
         return taken
+    homeless, dead = verdict
     accounting.dead_letters += letters.bury(bundle.batch, homeless, Reason.NO_WINDOW, bundle.watermarks)
     accounting.dead_letters += letters.bury(bundle.batch, dead, Reason.EXPIRED, bundle.watermarks)
     return taken.where(~(homeless | dead))
 
 
-def _verdict(plan: Plan, lateness: Lateness, taken: Taken) -> tuple[Bools, Bools]:
-    """Which records no window takes, and which come too late."""
+def _verdict(plan: Plan, lateness: Lateness, taken: Taken) -> tuple[Bools, Bools] | None:
+    """Which records no window takes, and which come too late; None if all are well."""
     slices, bundle = taken.slices, taken.bundle
-    by_window = plan.spec.semantics.late_by is LateBy.WINDOW
-    if by_window and len(taken.expired) == 1 and len(slices):
-        lowest, highest = int(slices.min()), int(slices.max())
-        if highest - lowest < min(_RANGE, len(slices)):  # records of one slice share their fate
-            fate = np.arange(lowest, highest + 1)
-            first, last = plan.slicing.windows(fate)
-            homeless, dead = last < first, (last <= taken.expired) & (last >= first)
-            if not (homeless.any() or dead.any()):
-                return homeless, dead
-            return homeless[slices - lowest], dead[slices - lowest]
+    if plan.spec.semantics.late_by is LateBy.WINDOW and len(taken.expired) == 1:
+        return lateness.fates(slices, int(taken.expired[0]))  # records of one slice share their fate
     first, last = plan.slicing.windows(slices)
     homeless = last < first
-    return homeless, lateness.too_late(bundle.times, last, bundle.watermarks) & ~homeless
+    dead = lateness.too_late(bundle.times, last, bundle.watermarks) & ~homeless
+    return (homeless, dead) if homeless.any() or dead.any() else None
 
 
 def _where(column: Ints, mask: Bools) -> Ints:

@@ -10,12 +10,12 @@ from fanlight.kernels.groups import Bools, Ints, runs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.firing import Accumulation, Timing
 from fanlight.model.letters import Reason
-from fanlight.model.triggers import Every, OnSignal
-from fanlight.model.windows import TimeDomain
+from fanlight.model.triggers import OnSignal
 from fanlight.operators.accounting import Accounting, DeadLetters
-from fanlight.operators.deltas import Deltas, deltas
+from fanlight.operators.deltas import Deltas, deltas, folded_deltas
 from fanlight.operators.emission import Emission, decide
 from fanlight.operators.firing import Firings
+from fanlight.operators.folding import Folded, wants_times
 from fanlight.operators.frame import Frame, FrameShape, find
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
@@ -41,9 +41,8 @@ class TriggeredPanes:
         self._letters = letters
         self._accounting = accounting
         self._trigger = build(plan.spec.trigger, plan.spec.semantics)
-        parts = list(plan.spec.trigger.walk())
-        self._heeds_signal = any(isinstance(part, OnSignal) for part in parts)
-        self._wants_times = any(isinstance(part, Every) and part.domain is TimeDomain.EVENT for part in parts)
+        self._heeds_signal = any(isinstance(part, OnSignal) for part in plan.spec.trigger.walk())
+        self._wants_times = wants_times(plan.spec)
         self._discards = plan.spec.accumulation is Accumulation.DISCARDING
         shows = plan.spec.updated_only or plan.spec.accumulation is Accumulation.RETRACTING
         self._shape = FrameShape(plan, self._trigger.columns, shows=shows)
@@ -53,14 +52,19 @@ class TriggeredPanes:
         for address in store.list(_SPACE):
             self._schedule(self._load([address.slice]))
 
-    def take_in(self, taken: Taken, moment: Moment) -> Taken:
+    def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""
-        brought = deltas(self._plan, taken, timed=self._wants_times)
+        brought = None if taken is None else deltas(self._plan, taken, timed=self._wants_times)
+        if folded is not None:
+            more = folded_deltas(self._plan, folded, moment.expired_before)
+            brought = more if brought is None else brought.join(more, self._plan)
+        assert brought is not None  # a step without records takes nothing in
         frame = self._load(sorted(set(np.unique(brought.windows).tolist()) & self._timers.keys()))
         rows = find(frame, brought.windows, brought.keys)
         if len(frame):
             finished = (rows >= 0) & frame.state["finished"][rows]
             if finished.any():
+                assert taken is not None  # what can finish is never folded before it comes
                 taken = self._bury(taken, brought.only_in(finished))
                 brought, rows = brought.where(~finished), rows[~finished]
         self._add(frame, rows, brought, moment)

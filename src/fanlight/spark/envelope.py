@@ -3,46 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from fanlight.kernels.groups import runs
+from fanlight.kernels.groups import Ints, runs
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import Timestamp
+from fanlight.operators.folding import Folding, folds_early
+from fanlight.operators.intake import conform
+from fanlight.operators.plan import Plan
 from fanlight.state.codec import decode, encode
 
 SHARD = "_fanlight_shard"
 """The column that says a row's shard, by position; taken off before the chunk is made."""
 
-ENVELOPE = "shard int, origin int, sequence int, payload binary"
-_SCHEMA = pa.schema({"shard": pa.int32(), "origin": pa.int32(), "sequence": pa.int32(), "payload": pa.binary()})
 
-_ROWS = 1 << 18
+class Sent(StrEnum):
+    """What a row of the envelope brings to its shard."""
+
+    RECORDS = "records"
+    FOLDED = "folded"
+    HEARTBEAT = "heartbeat"
+    END = "end"
+
+
+ENVELOPE = "shard int, origin int, sequence int, kind string, payload binary"
+_SCHEMA = pa.schema(
+    {
+        "shard": pa.int32(),
+        "origin": pa.int32(),
+        "sequence": pa.int32(),
+        "kind": pa.string(),
+        "payload": pa.binary(),
+    }
+)
+
+_ROWS = 1 << 20
+_GATHERED = 1 << 26
+"""What is packed at once, whichever is reached first; so memory is bounded however large the micro-batch."""
 _BYTES = 1 << 24
-"""A chunk is handed on when either is reached, however large the micro-batch."""
+"""No chunk is much larger."""
 
 Batches = Iterator[pa.RecordBatch]
+Horizon = Callable[[], Timestamp | None]
 
 
-def seal(ids: list[int], *, heartbeat: bool) -> Callable[[Batches], Batches]:
-    """The function that packs rows into chunks, one a shard; with a heartbeat every shard hears of every batch.
+def seal(
+    spec: WindowSpec, schema: pa.Schema, ids: list[int], horizon: Horizon, *, heartbeat: bool
+) -> Callable[[Batches], Batches]:
+    """The function that packs rows into chunks by shard; with a heartbeat every shard hears of every batch.
 
-    `origin` and `sequence` number the chunks, so that a shard reads them in the same order whatever the shuffle does.
+    Records of slices that `horizon` cannot have expired are folded first, where the spec allows it.
     """
 
     def sealed(batches: Batches) -> Batches:
-        context = TaskContext.get()
-        origin = 0 if context is None else context.partitionId()
-        sequence = 0
+        packer = Packer(Plan.bind(spec, schema), ids, horizon)
         for gathered in _gathered(batches):
-            yield _packed(gathered, ids, origin, sequence)
-            sequence += 1
+            yield packer.pack(gathered)
         if heartbeat:
-            count = len(ids)
-            numbers = [pa.array(column, pa.int32()) for column in (ids, [origin] * count, [sequence] * count)]
-            yield pa.record_batch([*numbers, pa.nulls(count, pa.binary())], schema=_SCHEMA)
+            yield packer.tell(Sent.HEARTBEAT)
 
     return sealed
+
+
+def telling(ids: list[int], kind: Sent) -> Callable[[Batches], Batches]:
+    """The function that says `kind` to every shard, if any row comes."""
+
+    def told(batches: Batches) -> Batches:
+        if any(len(batch) for batch in batches):
+            yield _letters(ids, [_LAST] * len(ids), 0, kind, [None] * len(ids))
+
+    return told
 
 
 def opened(batches: Batches) -> Batches:
@@ -52,30 +86,91 @@ def opened(batches: Batches) -> Batches:
             yield decode(payload.as_py())
 
 
+_LAST = 2**31 - 1
+"""An origin after all others: a shard hears of an end when it has read everything else."""
+
+
+class Packer:
+    """Packs the rows of one task. `origin` and `sequence` number the chunks as they were made, so that a shard reads
+    them in the same order whatever the shuffle does.
+    """
+
+    def __init__(self, plan: Plan, ids: list[int], horizon: Horizon) -> None:
+        self._plan = plan
+        self._ids = ids
+        self._folding = Folding(plan) if folds_early(plan.spec) else None
+        self._known = horizon() if self._folding else None
+        context = TaskContext.get()
+        self._origin = 0 if context is None else context.partitionId()
+        self._sequence = 0
+
+    def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The chunks of a batch: folded ones, and records as they are."""
+        shards = batch.column(SHARD).to_numpy().astype(np.int64)
+        rows = conform(batch.drop_columns([SHARD]), self._plan.schema)
+        if self._folding is None or self._known is None:
+            return self._chunks(rows, shards, Sent.RECORDS)
+        times, slices, doubtful = self._folding.divide(rows, self._known)
+        if doubtful is None:
+            return self._folded(self._folding, rows, times, slices, shards)
+        sure = ~doubtful
+        parts = [
+            self._chunks(rows.filter(pa.array(doubtful)), shards[doubtful], Sent.RECORDS),
+            self._folded(self._folding, rows.filter(pa.array(sure)), times[sure], slices[sure], shards[sure]),
+        ]
+        return pa.concat_batches(parts)
+
+    def tell(self, kind: Sent) -> pa.RecordBatch:
+        """A word to every shard."""
+        return self._numbered(self._ids, kind, [None] * len(self._ids))
+
+    def _folded(
+        self, folding: Folding, rows: pa.RecordBatch, times: Ints, slices: Ints, shards: Ints
+    ) -> pa.RecordBatch:
+        chunk, found, codes = folding.fold(rows, times, slices)
+        shard_of = np.zeros(found.count, np.int64)
+        shard_of[found.codes] = shards  # all rows of a key have the same
+        return self._chunks(chunk, shard_of[codes], Sent.FOLDED)
+
+    def _chunks(self, rows: pa.RecordBatch, shards: Ints, kind: Sent) -> pa.RecordBatch:
+        order = np.argsort(shards, kind="stable")
+        ordered, shards = rows.take(pa.array(order)), shards[order]
+        bounds = runs(shards)
+        owners: list[int] = []
+        parts: list[pa.RecordBatch] = []
+        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            pieces = _pieces(ordered.slice(start, end - start))
+            owners += [self._ids[shards[start]]] * len(pieces)
+            parts += pieces
+        return self._numbered(owners, kind, [encode(part) for part in parts])
+
+    def _numbered(self, owners: list[int], kind: Sent, payloads: list[bytes] | list[None]) -> pa.RecordBatch:
+        first = self._sequence
+        self._sequence += len(owners)
+        return _letters(owners, [self._origin] * len(owners), first, kind, payloads)
+
+
+def _letters(
+    owners: list[int], origins: list[int], first: int, kind: Sent, payloads: list[bytes] | list[None]
+) -> pa.RecordBatch:
+    columns = [owners, origins, list(range(first, first + len(owners))), [kind.value] * len(owners), payloads]
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
+
+
 def _gathered(batches: Batches) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(len(part) for part in waiting) >= _ROWS or sum(part.nbytes for part in waiting) >= _BYTES:
-            yield _joined(waiting)
-            waiting = []
-    if any(len(part) for part in waiting):
-        yield _joined(waiting)
+        rows, size = rows + len(batch), size + batch.nbytes
+        if rows >= _ROWS or size >= _GATHERED:
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], 0, 0
+    if rows:
+        yield pa.concat_batches(waiting)
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-
-
-def _packed(batch: pa.RecordBatch, ids: list[int], origin: int, sequence: int) -> pa.RecordBatch:
-    shards = batch.column(SHARD).to_numpy().astype(np.int64)
-    rows = batch.drop_columns([SHARD])
-    order = np.argsort(shards, kind="stable")
-    ordered, bounds = rows.take(pa.array(order)), runs(shards[order])
-    parts = [
-        ordered.slice(start, end - start) for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    ]
-    owners = [ids[shard] for shard in shards[order][bounds[:-1]].tolist()]
-    count = len(parts)
-    numbers = [pa.array(column, pa.int32()) for column in (owners, [origin] * count, [sequence] * count)]
-    return pa.record_batch([*numbers, pa.array([encode(part) for part in parts], pa.binary())], schema=_SCHEMA)
+def _pieces(rows: pa.RecordBatch) -> list[pa.RecordBatch]:
+    count = max(1, -(-rows.nbytes // _BYTES))
+    length = -(-len(rows) // count)
+    return [rows.slice(start, length) for start in range(0, len(rows), length)]

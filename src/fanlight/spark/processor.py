@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -17,12 +16,16 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
+from fanlight.errors import StateError
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.intake import conform, with_times
+from fanlight.operators.folding import Folded, Folding
+from fanlight.operators.intake import with_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
+from fanlight.spark import horizon
+from fanlight.spark.envelope import Sent
 from fanlight.spark.leaving import leaving_of
 from fanlight.spark.store import KEYS, VALUES, SparkStore
 from fanlight.state.codec import decode
@@ -43,7 +46,7 @@ class ShardProcessor(StatefulProcessor):
         self._plan = Plan.bind(self._spec, self._schema)
         self._chunks = handle.getMapState("chunks", KEYS, VALUES)
         self._stepped: set[int] = set()
-        self._batch = batch_number()
+        self._batch = horizon.batch_number()
 
     def handleInputRows(  # noqa: N802 -- PySpark's name
         self,
@@ -52,10 +55,8 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803 -- PySpark's name
     ) -> Iterator[Row]:
         """Called once for each shard that chunks have come for."""
-        shard = ShardOperator(self._plan, SparkStore(self._chunks))
         come = sorted(rows, key=lambda row: (row["origin"], row["sequence"]))
-        chunks = [decode(bytes(row["payload"])) for row in come if row["payload"] is not None]
-        yield from self._step(shard, key[0], chunks, timerValues)
+        yield from self._step(key[0], come, timerValues)
 
     def handleExpiredTimer(  # noqa: N802 -- PySpark's name
         self,
@@ -65,36 +66,55 @@ class ShardProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         """Called when the watermark has moved on for a shard that still holds something."""
         if key[0] not in self._stepped:
-            yield from self._step(ShardOperator(self._plan, SparkStore(self._chunks)), key[0], [], timerValues)
+            yield from self._step(key[0], [], timerValues)
 
-    def _step(self, shard: ShardOperator, name: int, chunks: list[pa.RecordBatch], times: TimerValues) -> Iterator[Row]:
+    def _step(self, name: int, come: list[Any], times: TimerValues) -> Iterator[Row]:
         self._stepped.add(name)
+        shard = ShardOperator(self._plan, SparkStore(self._chunks))
         before = replace(shard.accounting)
-        bundle = bundle_of(shard, chunks)
+        bundle, folded = unpacked(shard, come)
         reached = times.getCurrentWatermarkInMs()
         watermark = reached * _MILLISECOND if reached > 0 else START_OF_TIME
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
-        firings = shard.step(bundle, watermark, clock)
+        firings = shard.step(bundle, watermark, clock, folded=folded)
+        if any(row["kind"] == Sent.END for row in come):
+            firings += shard.end()
         if shard.is_live:
             self._handle.registerTimer(max(reached, 0) + 1)
+        horizon.leave(shard.watermark)
         for row in leaving_of(shard, firings, before, batch=self._batch, name=name):
             yield Row(**row)
 
 
-def batch_number() -> int:
-    """The number of the micro-batch that this task belongs to; 0 outside of one."""
-    context = TaskContext.get()
-    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    return int(number) if number else 0
+def unpacked(shard: ShardOperator, come: list[Any]) -> tuple[Bundle | None, Folded | None]:
+    """What an envelope's rows bring, in their order, as one bundle: records as they are, and folded ones."""
+    chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.FOLDED: []}
+    for row in come:
+        if row["payload"] is not None:
+            chunks[row["kind"]].append(decode(bytes(row["payload"])))
+    return _bundle(shard, chunks[Sent.RECORDS]), _folded(shard, chunks[Sent.FOLDED])
 
 
-def bundle_of(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Bundle | None:
-    """The records of several chunks as one bundle; their times are read here, and unreadable ones buried."""
+def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Bundle | None:
     if not chunks:
         return None
-    table = pa.Table.from_batches([conform(chunk, shard.plan.schema) for chunk in chunks]).combine_chunks()
-    batch = table.to_batches()[0]
+    batch = pa.concat_batches(chunks)
     shard.accounting.received += len(batch)
     judged: Timestamp = shard.watermark
     batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged)
     return Bundle(batch, times, np.array([judged]))
+
+
+def _folded(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Folded | None:
+    if not chunks:
+        return None
+    folding = Folding(shard.plan)
+    folded = folding.read(chunks)
+    dead = 0 if folded is None else folding.expired(folded, shard.watermark)
+    if dead:
+        raise StateError(
+            f"{dead} records came folded for windows that had expired: the envelope was told a watermark of another "
+            f"run of this query. Remove the folder {horizon.place()} and start the query again; nothing is lost."
+        )
+    shard.accounting.received += 0 if folded is None else folded.records
+    return folded

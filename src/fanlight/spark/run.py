@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,18 @@ from pyspark.sql.types import TimestampType
 
 from fanlight.errors import InputError, SpecError
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan, require_column
 from fanlight.operators.shard import ShardOperator
+from fanlight.spark import horizon
 from fanlight.spark.envelope import ENVELOPE, SHARD, opened, seal
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
-from fanlight.spark.processor import ShardProcessor, bundle_of
+from fanlight.spark.processor import ShardProcessor, unpacked
 from fanlight.spark.shards import even_ids
-from fanlight.state.codec import decode
 from fanlight.state.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -84,7 +84,14 @@ class SparkRun:
             delay = self.spec.watermark
             assert isinstance(delay, BoundedDisorder)
             source = source.withWatermark(self.spec.time, f"{delay.delay.micros} microseconds")
-        return source.mapInArrow(seal(self.ids, heartbeat=_needs_clock(self.spec)), ENVELOPE)
+        known = horizon.found if self.source.isStreaming else _unmoved
+        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=_needs_clock(self.spec))
+        return source.mapInArrow(sealed, ENVELOPE)
+
+
+def _unmoved() -> Timestamp:
+    """Where the watermark stands for the one bundle of a batch DataFrame."""
+    return START_OF_TIME
 
 
 def _whole(spec: WindowSpec, schema: pa.Schema) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
@@ -94,16 +101,12 @@ def _whole(spec: WindowSpec, schema: pa.Schema) -> Callable[[tuple[Any, ...], pa
         shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
         before = replace(shard.accounting)
         ordered = table.sort_by([("origin", "ascending"), ("sequence", "ascending")])
-        chunks = [decode(payload) for payload in _payloads(ordered)]
-        firings = [*shard.step(bundle_of(shard, chunks), END_OF_TIME), *shard.end()]
+        bundle, folded = unpacked(shard, ordered.to_pylist())
+        firings = [*shard.step(bundle, END_OF_TIME, folded=folded), *shard.end()]
         leaving = leaving_of(shard, firings, before, batch=0, name=key[0].as_py())
         return pa.Table.from_pylist(list(leaving), schema=LEAVING_ARROW)
 
     return run
-
-
-def _payloads(table: pa.Table) -> Iterator[bytes]:
-    return (payload for payload in table.column("payload").to_pylist() if payload is not None)
 
 
 def _needs_clock(spec: WindowSpec) -> bool:
