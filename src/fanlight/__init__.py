@@ -33,6 +33,7 @@ from fanlight.model.aggregates import (
     quantile,
     stddev,
     sum,
+    top,
     variance,
 )
 from fanlight.model.duration import Duration
@@ -60,7 +61,8 @@ from fanlight.model.triggers import (
 from fanlight.model.watermarks import Explicit, bounded_disorder, fixed_distance, several, stream_time
 from fanlight.model.windows import TimeDomain, Window, global_window, hopping, tumbling
 from fanlight.operators.accounting import Accounting
-from fanlight.stream import Result, Stream, Windowed, stream
+from fanlight.result import Result
+from fanlight.stream import Stream, Windowed, stream
 
 __all__ = [
     "Accounting",
@@ -128,6 +130,7 @@ __all__ = [
     "stream",
     "stream_time",
     "sum",
+    "top",
     "tumbling",
     "until",
     "variance",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from fanlight.embedded.run import Clock, EmbeddedRun
+from fanlight.embedded.run import Clock
 from fanlight.embedded.sources import Source
-from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.choice import choice
@@ -22,12 +20,10 @@ from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.triggers import AtWatermark, Trigger
 from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
 from fanlight.model.windows import WindowKind
-from fanlight.operators.accounting import Accounting
+from fanlight.result import Reading, Result, checked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from fanlight.spark.run import SparkRun
 
 
 def stream(
@@ -64,25 +60,15 @@ def stream(
     if watermark is not None and delay is not None:
         raise SpecError("stream: `delay` and `watermark` both say how the watermark follows. Use one of them.")
     strategy = watermark or BoundedDisorder(Duration.of("0 s" if delay is None else delay))
-    run = _Run(source, clock, rows, schema)
-    return Stream(run, time, strategy, choice(TimeUnit, unit, "unit"), Duration.of(tick), ())
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What a pipeline reads, and how."""
-
-    source: Source | DataFrame
-    clock: Clock | None
-    rows: int | None
-    schema: pa.Schema | None
+    reading = Reading(source, clock, rows, schema)
+    return Stream(reading, time, strategy, choice(TimeUnit, unit, "unit"), Duration.of(tick), ())
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Records with an event time, keyed or not."""
 
-    run: _Run
+    reading: Reading
     time: str
     watermark: WatermarkStrategy
     unit: TimeUnit
@@ -151,13 +137,10 @@ class Windowed:
 
     def agg(self, **aggregates: Aggregate) -> Result:
         """Compute these for each pane; the pipeline is complete."""
-        for name, aggregate in aggregates.items():
-            if not isinstance(aggregate, Aggregate):
-                raise SpecError(f"agg: {name}={aggregate!r} is not an aggregate. Use one, as in {name}=sum('price').")
         spec = WindowSpec(
             time=self.stream.time,
             window=self.kind,
-            aggregates=tuple(aggregates.items()),
+            aggregates=checked(aggregates),
             keys=self.stream.keys,
             trigger=self.firing,
             accumulation=self.accumulation,
@@ -170,79 +153,4 @@ class Windowed:
             unit=self.stream.unit,
             tick=self.stream.tick,
         )
-        return Result(spec, self.stream.run)
-
-
-class Result:
-    """A complete pipeline: its rows, its dead letters, its accounting.
-
-    Iterate over it for the rows as they fire, or take `table()`. Rows carry a `pane` column when a pane can fire
-    more than once.
-    """
-
-    def __init__(self, spec: WindowSpec, run: _Run) -> None:
-        self.spec = spec
-        self._schema = run.schema
-        self._spark = _spark_run(spec, run)
-        self._run = None if self._spark else _embedded_run(spec, run)
-
-    @property
-    def df(self) -> DataFrame:
-        """The rows as a Spark DataFrame, where the source is one: for `writeStream`, or any other use."""
-        if self._spark is None:
-            raise SpecError("df: this pipeline reads no Spark DataFrame. Use table(), or give stream() a DataFrame.")
-        return self._spark.df()
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """The rows, batch by batch, as the source is read."""
-        for batch in self._embedded():
-            yield batch.drop_columns(["pane"]) if self.spec.fires_once else batch
-
-    def table(self) -> pa.Table:
-        """All rows. Reads the source to its end the first time."""
-        table = self._embedded().table()
-        return table.drop_columns(["pane"]) if self.spec.fires_once and len(table.schema) else table
-
-    @property
-    def dead_letters(self) -> pa.Table | DataFrame:
-        """The records that could not be used, with the reason, the watermark and the record itself.
-
-        On Spark a DataFrame, like `df`; on a stream it is a query of its own.
-        """
-        if self._spark is not None:
-            return self._spark.dead_letters()
-        run = self._embedded()
-        run.finish()
-        return run.dead_letters()
-
-    @property
-    def accounting(self) -> Accounting:
-        """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end."""
-        run = self._embedded()
-        run.finish()
-        return run.accounting
-
-    def operator(self, **options: object) -> WindowOperator:
-        """The standalone operator of this pipeline, for feeding by hand."""
-        return WindowOperator(self.spec, schema=self._schema, **options)  # type: ignore[arg-type]
-
-    def _embedded(self) -> EmbeddedRun:
-        if self._run is None:
-            raise SpecError("This pipeline runs on Spark, which gives its rows as a DataFrame. Use df.")
-        return self._run
-
-
-def _embedded_run(spec: WindowSpec, run: _Run) -> EmbeddedRun:
-    source = cast("Source", run.source)
-    return EmbeddedRun(spec, source, clock=run.clock, rows=run.rows, schema=run.schema)
-
-
-def _spark_run(spec: WindowSpec, run: _Run) -> SparkRun | None:
-    """The run on Spark if the source is a Spark DataFrame; pyspark is imported only then."""
-    if not type(run.source).__module__.startswith("pyspark."):
-        return None
-    from fanlight.spark.run import SparkRun
-
-    if run.clock is not None or run.rows is not None or run.schema is not None:
-        raise SpecError("stream: `clock`, `rows` and `schema` are Spark's own on a DataFrame. Leave them out.")
-    return SparkRun(spec, cast("DataFrame", run.source))
+        return Result.over(spec, self.stream.reading)

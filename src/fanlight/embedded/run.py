@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,16 +15,32 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import Timestamp, TimestampLike
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.plan import require_column
+from fanlight.operators.stages import next_records
 
 Clock = str | Callable[[], TimestampLike]
 """Where processing time comes from: a column of arrival times, or the caller's clock. Never from an operator."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """What one step of a run gave, and how far it came."""
+
+    fired: list[pa.RecordBatch]
+    watermark: Timestamp
+    clock: Timestamp
+
+
 class EmbeddedRun:
-    """One run of a spec over a source. Each batch of the source is one bundle."""
+    """One run of a spec over a source, or over the run of the stage before. Each batch of the source is one bundle."""
 
     def __init__(
-        self, spec: WindowSpec, source: Source, *, clock: Clock | None, rows: int | None, schema: pa.Schema | None
+        self,
+        spec: WindowSpec,
+        source: Source | EmbeddedRun,
+        *,
+        clock: Clock | None = None,
+        rows: int | None = None,
+        schema: pa.Schema | None = None,
     ) -> None:
         self._spec = spec
         self._source = source
@@ -41,15 +58,33 @@ class EmbeddedRun:
         if self._table is not None:
             yield from self._table.to_batches()
             return
+        for step in self.steps():
+            yield from step.fired
+
+    def steps(self) -> Iterator[Stepped]:
+        """The steps, as the source is read; the last one is its end."""
         if self._started:
             raise InputError("This pipeline has been read already. Use table(), or declare it again over a new source.")
         self._started = True
-        for batch in batches(self._source, rows=self._rows, schema=self._schema):
-            self._operator.add(batch, clock=self._now(batch))
-            yield from self._taken()
+        if isinstance(self._source, EmbeddedRun):
+            yield from self._after(self._source)
+        else:
+            for batch in batches(self._source, rows=self._rows, schema=self._schema):
+                self._operator.add(batch, clock=self._now(batch))
+                yield self._stepped()
         self._operator.end()
-        yield from self._taken()
+        yield self._stepped()
         self._finished = True
+
+    def _after(self, before: EmbeddedRun) -> Iterator[Stepped]:
+        """Take what the stage before fires, step by step, and act on its watermark."""
+        for step in before.steps():
+            records = [next_records(batch) for batch in step.fired if len(batch)]
+            if records:
+                self._operator.add(pa.concat_batches(records), watermark=step.watermark, clock=step.clock)
+            else:
+                self._operator.advance(watermark=step.watermark, clock=step.clock)
+            yield self._stepped()
 
     def finish(self) -> None:
         """Read the source to its end, unless that has been done."""
@@ -72,11 +107,11 @@ class EmbeddedRun:
         """Where every record went."""
         return self._operator.accounting
 
-    def _taken(self) -> Iterator[pa.RecordBatch]:
+    def _stepped(self) -> Stepped:
         letters = self._operator.take_dead_letters() if self._operator.is_bound else pa.table({})
         if len(letters) or not self._letters:
             self._letters.append(letters)
-        yield from self._operator.take().to_batches()
+        return Stepped(self._operator.take().to_batches(), self._operator.watermark, self._operator.clock)
 
     def _now(self, batch: pa.RecordBatch) -> TimestampLike | None:
         if self._clock is None:

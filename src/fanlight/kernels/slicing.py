@@ -22,7 +22,7 @@ import numpy as np
 from fanlight.kernels.groups import Ints
 from fanlight.model.semantics import Semantics
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.windows import Global, Hopping, Tumbling, WindowKind
+from fanlight.model.windows import Global, Hopping, Same, Tumbling, WindowKind
 
 NO_WINDOW = -(2**62)
 """A number below every window's."""
@@ -40,13 +40,11 @@ class Slicing(ABC):
     @staticmethod
     def of(window: WindowKind, semantics: Semantics) -> Slicing:
         """The slicing of a declared window."""
-        match window:
-            case Tumbling(size, offset):
-                return Periodic.cut(size.micros, size.micros, offset.micros, semantics.earliest_start)
-            case Hopping(size, every, offset):
-                return Periodic.cut(size.micros, every.micros, offset.micros, semantics.earliest_start)
-            case Global():
-                return Whole()
+        kind = window.of if isinstance(window, Same) else window
+        if isinstance(kind, Global):
+            return Whole()
+        periods = Periodic.of_kind(kind, semantics)
+        return Assigned(periods) if isinstance(window, Same) else periods
 
     @abstractmethod
     def slices(self, times: Ints) -> Ints:
@@ -103,6 +101,12 @@ class Periodic(Slicing):
     width: int
 
     @classmethod
+    def of_kind(cls, window: Tumbling | Hopping, semantics: Semantics) -> Periodic:
+        """The slicing of tumbling or hopping windows."""
+        every = window.every if isinstance(window, Hopping) else window.size
+        return cls.cut(window.size.micros, every.micros, window.offset.micros, semantics.earliest_start)
+
+    @classmethod
     def cut(cls, size: int, every: int, offset: int, earliest_start: Timestamp | None) -> Periodic:
         """The slicing for windows of `size` every `every`."""
         offset %= every
@@ -140,6 +144,29 @@ class Periodic(Slicing):
     def last_ending_by(self, times: Ints) -> Ints:
         within = np.clip(times, -_FAR, _FAR)  # so that subtracting cannot wrap
         return np.where(times >= END_OF_TIME, EVERY_WINDOW, (within - (self.offset + self.size)) // self.every)
+
+
+@dataclass(frozen=True)
+class Assigned(Slicing):
+    """Windows whose records say themselves which one they are in, by its start: each window is its own slice."""
+
+    periods: Periodic
+    width: int = 1
+
+    def slices(self, times: Ints) -> Ints:
+        return (times - self.periods.offset) // self.periods.every
+
+    def windows(self, slices: Ints) -> tuple[Ints, Ints]:
+        return slices, slices
+
+    def members(self, window: int) -> tuple[int, int]:
+        return window, window
+
+    def bounds(self, windows: Ints) -> tuple[Ints, Ints]:
+        return self.periods.bounds(windows)
+
+    def last_ending_by(self, times: Ints) -> Ints:
+        return self.periods.last_ending_by(times)
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,25 @@ class CountDistinct(Aggregate):
     needs_messages: ClassVar[bool] = True
 
 
+@dataclass(frozen=True, slots=True)
+class Top(Aggregate):
+    """The `n` greatest values, greatest first; of structs, those greatest in the field `by`.
+
+    Structs that are equal in `by` stand in ascending order of their other fields, so arrival order never matters.
+    """
+
+    n: int = 10
+    by: str | None = None
+    needs_messages: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        if self.n < 1:
+            raise SpecError(
+                f"Top: `n` ({self.n}) must be at least 1; a list of none says nothing. Use top('price', 10)."
+            )
+
+
 @dataclass(frozen=True)
 class UserAggregate(Aggregate):
     """An aggregate of one's own: subclass, name the two Arrow types, write four methods.
@@ -226,3 +245,8 @@ def quantile(column: str, q: float) -> Quantile:
 def count_distinct(column: str) -> CountDistinct:
     """How many different values `column` has."""
     return CountDistinct(column)
+
+
+def top(column: str, n: int, *, by: str | None = None) -> Top:
+    """The `n` greatest values of `column`; of structs, by one of their fields."""
+    return Top(column, n, by)

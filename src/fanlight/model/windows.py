@@ -86,7 +86,15 @@ class Global:
     domain: TimeDomain = TimeDomain.EVENT
 
 
-WindowKind = Tumbling | Hopping | Global
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The windows that records already belong to, such as the results of an earlier stage; their time is its start."""
+
+    of: Tumbling | Hopping | Global
+    domain: TimeDomain = TimeDomain.EVENT
+
+
+WindowKind = Tumbling | Hopping | Global | Same
 
 
 def _require_length(kind: str, field: str, value: Duration) -> None:

@@ -19,6 +19,8 @@ from fanlight.state.codec import decode, encode
 
 SHARD = "_fanlight_shard"
 """The column that says a row's shard, by position; taken off before the chunk is made."""
+PASSED = "_fanlight_passed"
+"""The column of what an earlier stage let leave besides its firings; where it is set, the row is no record."""
 
 
 class Sent(StrEnum):
@@ -26,6 +28,7 @@ class Sent(StrEnum):
 
     RECORDS = "records"
     FOLDED = "folded"
+    PASSED = "passed"
     HEARTBEAT = "heartbeat"
     END = "end"
 
@@ -106,6 +109,14 @@ class Packer:
 
     def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The chunks of a batch: folded ones, and records as they are."""
+        if PASSED not in batch.schema.names:
+            return self._packed(batch)
+        passed = batch.column(PASSED)
+        records = self._packed(batch.filter(passed.is_null()).drop_columns([PASSED]))
+        others: list[bytes] = passed.drop_null().to_pylist()
+        return pa.concat_batches([records, self._numbered(self._ids[:1] * len(others), Sent.PASSED, others)])
+
+    def _packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         shards = batch.column(SHARD).to_numpy().astype(np.int64)
         rows = conform(batch.drop_columns([SHARD]), self._plan.schema)
         if self._folding is None or self._known is None:

@@ -17,7 +17,7 @@ FIRING, LETTER, ACCOUNT = "firing", "letter", "account"
 
 COUNTS = ("received", "accepted", "duplicates", "dead_letters")
 LEAVING = (
-    "kind string, payload binary, batch bigint, shard int, "
+    "kind string, payload binary, stage int, batch bigint, shard int, "
     + ", ".join(f"{count} bigint" for count in COUNTS)
     + ", watermark timestamp"
 )
@@ -27,6 +27,7 @@ LEAVING_ARROW = pa.schema(
     [
         ("kind", pa.string()),
         ("payload", pa.binary()),
+        ("stage", pa.int32()),
         ("batch", pa.int64()),
         ("shard", pa.int32()),
         *((count, pa.int64()) for count in COUNTS),
@@ -40,7 +41,7 @@ LeavingRow = dict[str, Any]
 
 
 def leaving_of(
-    shard: ShardOperator, firings: list[pa.RecordBatch], before: Accounting, *, batch: int, name: int
+    shard: ShardOperator, firings: list[pa.RecordBatch], before: Accounting, *, stage: int, batch: int, name: int
 ) -> Iterator[LeavingRow]:
     """The rows that a step gave, of the shard called `name`; `before` is the accounting the step began with."""
     for firing in firings:
@@ -48,7 +49,8 @@ def leaving_of(
     for letters in shard.letters.take().to_batches():
         yield {"kind": LETTER, "payload": encode(letters)}
     counts = {count: getattr(shard.accounting, count) - getattr(before, count) for count in COUNTS}
-    yield {"kind": ACCOUNT, "batch": batch, "shard": name, **counts, "watermark": _moment(shard.watermark)}
+    place = {"stage": stage, "batch": batch, "shard": name}
+    yield {"kind": ACCOUNT, **place, **counts, "watermark": _moment(shard.watermark)}
 
 
 def _moment(time: Timestamp) -> datetime | None:

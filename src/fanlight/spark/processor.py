@@ -26,7 +26,7 @@ from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
 from fanlight.spark import horizon
 from fanlight.spark.envelope import Sent
-from fanlight.spark.leaving import leaving_of
+from fanlight.spark.leaving import LeavingRow, leaving_of
 from fanlight.spark.store import KEYS, VALUES, SparkStore
 from fanlight.state.codec import decode
 
@@ -36,9 +36,10 @@ _MILLISECOND = 1_000
 class ShardProcessor(StatefulProcessor):
     """Runs a spec on every shard of a partition. Parameter names are PySpark's: it calls by keyword."""
 
-    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+    def __init__(self, spec: WindowSpec, schema: pa.Schema, stage: int = 1) -> None:
         self._spec = spec
         self._schema = schema
+        self._stage = stage
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition and micro-batch."""
@@ -82,15 +83,23 @@ class ShardProcessor(StatefulProcessor):
         if shard.is_live:
             self._handle.registerTimer(max(reached, 0) + 1)
         horizon.leave(shard.watermark)
-        for row in leaving_of(shard, firings, before, batch=self._batch, name=name):
+        for row in leaving_of(shard, firings, before, stage=self._stage, batch=self._batch, name=name):
             yield Row(**row)
+        yield from (Row(**row) for row in passed(come))
+
+
+def passed(come: list[Any]) -> Iterator[LeavingRow]:
+    """What the stage before let leave besides its firings; it goes on as it is."""
+    for row in come:
+        if row["kind"] == Sent.PASSED:
+            yield from decode(bytes(row["payload"])).to_pylist()
 
 
 def unpacked(shard: ShardOperator, come: list[Any]) -> tuple[Bundle | None, Folded | None]:
     """What an envelope's rows bring, in their order, as one bundle: records as they are, and folded ones."""
     chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.FOLDED: []}
     for row in come:
-        if row["payload"] is not None:
+        if row["kind"] in chunks:
             chunks[row["kind"]].append(decode(bytes(row["payload"])))
     return _bundle(shard, chunks[Sent.RECORDS]), _folded(shard, chunks[Sent.FOLDED])
 

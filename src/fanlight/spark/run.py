@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions
@@ -20,10 +20,12 @@ from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan, require_column
 from fanlight.operators.shard import ShardOperator
+from fanlight.operators.stages import next_schema
 from fanlight.spark import horizon
+from fanlight.spark.carrying import carried_schema, carrying
 from fanlight.spark.envelope import ENVELOPE, SHARD, opened, seal
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
-from fanlight.spark.processor import ShardProcessor, unpacked
+from fanlight.spark.processor import ShardProcessor, passed, unpacked
 from fanlight.spark.shards import even_ids
 from fanlight.state.memory import MemoryStore
 
@@ -34,14 +36,26 @@ if TYPE_CHECKING:
 class SparkRun:
     """A windowed aggregation declared over a DataFrame; nothing runs before Spark is asked for rows."""
 
-    def __init__(self, spec: WindowSpec, source: DataFrame) -> None:
+    plan: Plan
+
+    def __init__(self, spec: WindowSpec, source: DataFrame, *, before: SparkRun | None = None) -> None:
         self.spec = spec
         self.source = source
-        schema = to_arrow_schema(source.schema, timezone="UTC")
-        _require_fit(spec, source, schema)
+        self.before = before
+        """The stage whose results this one reads, if there is one; the source is then the first stage's."""
+        self.stage: int = 1 if before is None else before.stage + 1
+        if before is None:
+            schema = to_arrow_schema(source.schema, timezone="UTC")
+            _require_fit(spec, source, schema)
+        else:
+            schema = next_schema(before.plan.result)
         self.plan = Plan.bind(spec, schema)
         partitions = int(source.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
         self.ids = even_ids(partitions if spec.keys else 1, partitions)
+
+    def followed_by(self, spec: WindowSpec) -> SparkRun:
+        """A stage over the results of this one, in the same query."""
+        return SparkRun(spec, self.source, before=self)
 
     def df(self) -> DataFrame:
         """The result rows."""
@@ -50,22 +64,32 @@ class SparkRun:
 
     def dead_letters(self) -> DataFrame:
         """The records that could not be used; on a stream, a query of its own."""
-        return self._opened(LETTER, DeadLetters(self.plan.schema).schema)
+        return self._opened(LETTER, self.letters)
 
     def accounting(self) -> DataFrame:
         """Where every record went, a row for each step of a shard; on a stream, a query of its own."""
-        return self.leaving().filter(functions.col("kind") == ACCOUNT).select("batch", "shard", *COUNTS, "watermark")
+        accounts = self.leaving().filter(functions.col("kind") == ACCOUNT)
+        return accounts.select("stage", "batch", "shard", *COUNTS, "watermark")
+
+    @property
+    def letters(self) -> pa.Schema:
+        """The columns of dead letters: only the first stage has any, because what it fires is never late."""
+        return DeadLetters(self.plan.schema).schema if self.before is None else self.before.letters
 
     def leaving(self) -> DataFrame:
         """All that leaves the shards, as chunks; the counts are in the progress of the query that runs it."""
         packed = self._packed().groupBy("shard")
         if self.source.isStreaming:
-            processor = ShardProcessor(self.spec, self.plan.schema)
+            processor = ShardProcessor(self.spec, self.plan.schema, self.stage)
             leaving = packed.transformWithState(processor, LEAVING, "append", "eventTime")
         else:
-            leaving = packed.applyInArrow(_whole(self.spec, self.plan.schema), LEAVING)
-        counts = [functions.coalesce(functions.sum(count), functions.lit(0)).alias(count) for count in COUNTS]
-        return leaving.observe("fanlight", *counts)
+            leaving = packed.applyInArrow(_whole(self.spec, self.plan.schema, self.stage), LEAVING)
+        own = functions.col("stage") == self.stage
+        counts = [
+            functions.coalesce(functions.sum(functions.when(own, functions.col(count))), functions.lit(0)).alias(count)
+            for count in COUNTS
+        ]
+        return leaving.observe("fanlight" if self.before is None else f"fanlight_{self.stage}", *counts)
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
         chunks = self.leaving().filter(functions.col("kind") == kind).select("payload")
@@ -79,14 +103,20 @@ class SparkRun:
             if keys
             else functions.lit(0)
         )
-        source = self.source.withColumn(SHARD, shard)
-        if self.source.isStreaming:
-            delay = self.spec.watermark
-            assert isinstance(delay, BoundedDisorder)
-            source = source.withWatermark(self.spec.time, f"{delay.delay.micros} microseconds")
         known = horizon.found if self.source.isStreaming else _unmoved
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=_needs_clock(self.spec))
-        return source.mapInArrow(sealed, ENVELOPE)
+        return self._records().withColumn(SHARD, shard).mapInArrow(sealed, ENVELOPE)
+
+    def _records(self) -> DataFrame:
+        """What this stage reads."""
+        if self.before is not None:
+            carried = from_arrow_schema(carried_schema(self.plan.schema))
+            return self.before.leaving().mapInArrow(carrying(self.plan.schema), carried)
+        if not self.source.isStreaming:
+            return self.source
+        delay = self.spec.watermark
+        assert isinstance(delay, BoundedDisorder)
+        return self.source.withWatermark(self.spec.time, f"{delay.delay.micros} microseconds")
 
 
 def _unmoved() -> Timestamp:
@@ -94,17 +124,17 @@ def _unmoved() -> Timestamp:
     return START_OF_TIME
 
 
-def _whole(spec: WindowSpec, schema: pa.Schema) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def _whole(spec: WindowSpec, schema: pa.Schema, stage: int) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
     """What runs a shard of a batch DataFrame: all records are one bundle, and with it the input ends."""
 
-    def run(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+    def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
         shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
         before = replace(shard.accounting)
-        ordered = table.sort_by([("origin", "ascending"), ("sequence", "ascending")])
-        bundle, folded = unpacked(shard, ordered.to_pylist())
+        come = table.sort_by([("origin", "ascending"), ("sequence", "ascending")]).to_pylist()
+        bundle, folded = unpacked(shard, come)
         firings = [*shard.step(bundle, END_OF_TIME, folded=folded), *shard.end()]
-        leaving = leaving_of(shard, firings, before, batch=0, name=key[0].as_py())
-        return pa.Table.from_pylist(list(leaving), schema=LEAVING_ARROW)
+        leaving = leaving_of(shard, firings, before, stage=stage, batch=0, name=key[0].as_py())
+        return pa.Table.from_pylist([*leaving, *passed(come)], schema=LEAVING_ARROW)
 
     return run
 

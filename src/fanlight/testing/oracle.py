@@ -21,7 +21,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, later
 from fanlight.model.triggers import OnSignal
 from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance
-from fanlight.model.windows import WHOLE_TIME, Global, Hopping, Tumbling, Window
+from fanlight.model.windows import WHOLE_TIME, Global, Hopping, Same, Tumbling, Window
 from fanlight.testing.oracle_firing import Entry, Pane, leaves_at_expiry, leaves_when_ready, rows_of, timing_of
 from fanlight.testing.oracle_triggers import Moment, Node, fire, ready, tell, timer_due
 from fanlight.testing.script import DeadLetter, Firing, Key, Outcome, Record, Step, Transcript, as_key
@@ -173,8 +173,11 @@ class Oracle:
     def _windows(self, time: int) -> Iterator[Window]:
         """Every window with `start <= time < end` that the semantics allow."""
         match self.spec.window:
-            case Global():
+            case Global() | Same(of=Global()):
                 yield WHOLE_TIME
+                return
+            case Same(of=Tumbling() | Hopping() as of):
+                yield Window(time, time + of.size.micros)
                 return
             case Tumbling(size=size, offset=offset):
                 every = size

@@ -28,6 +28,7 @@ from fanlight.model.aggregates import (
     Quantile,
     StdDev,
     Sum,
+    Top,
     UserAggregate,
     Variance,
 )
@@ -55,6 +56,8 @@ def compute(aggregate: Aggregate, content: Sequence[tuple[int, Any]]) -> Any:
             return len(_distinct(values))
         case Listed(by_arrival=by_arrival):
             return values if by_arrival else [value for _, value in sorted(timed, key=_time_then_value)]
+        case Top(n=n, by=by):
+            return _top(values, by)[:n]
     return _of_some(aggregate, timed, values) if values else None
 
 
@@ -83,6 +86,18 @@ def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[An
         case Quantile(q=q):
             return _quantile(values, q)
     raise SpecError(f"oracle: aggregate {aggregate!r} is not one it knows. Use those of fanlight.model.aggregates.")
+
+
+def _top(values: list[Any], by: str | None) -> list[Any]:
+    """Greatest first, null last; structs that are equal in `by` by their other fields upwards, null last."""
+    if by is None:
+        return sorted(values, key=_rank, reverse=True)
+    others = sorted(values, key=lambda row: [_null_last(row[name]) for name in row if name != by])
+    return sorted(others, key=lambda row: (row[by] is not None, _null_last(row[by])), reverse=True)
+
+
+def _null_last(value: Any) -> tuple[bool, Any]:
+    return value is None, (False, 0) if value is None else _rank(value)
 
 
 def _rank(value: Any) -> tuple[bool, Any]:

@@ -16,6 +16,7 @@ from fanlight.kernels.reducers.numeric import Counts, FloatSums, WholeSums, dura
 from fanlight.kernels.reducers.order import Extremes, NumpyOrder
 from fanlight.kernels.reducers.plain import PlainMessages, PlainReducer, plain_type
 from fanlight.kernels.reducers.sorting import sorts
+from fanlight.kernels.reducers.tops import Tops
 from fanlight.kernels.reducers.user import UserStates
 from fanlight.kernels.reducers.values import dtype_of, is_moment
 from fanlight.model.aggregates import (
@@ -33,6 +34,7 @@ from fanlight.model.aggregates import (
     Quantile,
     StdDev,
     Sum,
+    Top,
     UserAggregate,
     Variance,
 )
@@ -106,7 +108,23 @@ def _over_messages(aggregate: Aggregate, kind: pa.DataType) -> MessageReducer:
                 remedy = "Count one of its fields, or cast it to string."
                 raise _refusal(aggregate, kind, "whose values Arrow cannot tell apart", remedy)
             return DistinctCounts()
+        case Top():
+            return _tops(aggregate, kind)
     raise _unknown(aggregate)
+
+
+def _tops(aggregate: Top, kind: pa.DataType) -> MessageReducer:
+    if aggregate.by is None:
+        _order(aggregate, kind, least=False)
+        return Tops(kind, aggregate.n, None)
+    if not pa.types.is_struct(kind):
+        remedy = f"Leave `by` ({aggregate.by!r}) out, or name a column of structs."
+        raise _refusal(aggregate, kind, "which has no fields to go by", remedy)
+    names = [field.name for field in kind]
+    if aggregate.by not in names:
+        raise _refusal(aggregate, kind, f"without a field {aggregate.by!r}", f"Go by one of {', '.join(names)}.")
+    _order(aggregate, kind.field(aggregate.by).type, least=False)
+    return Tops(kind, aggregate.n, aggregate.by)
 
 
 def _sums(aggregate: Aggregate, kind: pa.DataType) -> Reducer:

@@ -1,0 +1,193 @@
+"""A complete pipeline: its rows, its dead letters, its accounting, where it is written, and what may follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from fanlight.embedded.run import Clock, EmbeddedRun
+from fanlight.embedded.sources import Source
+from fanlight.embedded.standalone import WindowOperator
+from fanlight.errors import SpecError
+from fanlight.model.aggregates import Aggregate
+from fanlight.model.spec import WindowSpec
+from fanlight.operators.accounting import Accounting
+from fanlight.operators.stages import next_spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from fanlight.spark.run import SparkRun
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a pipeline reads, and how."""
+
+    source: Source | DataFrame
+    clock: Clock | None = None
+    rows: int | None = None
+    schema: pa.Schema | None = None
+
+    @property
+    def is_on_spark(self) -> bool:
+        """Whether the source is a Spark DataFrame; pyspark is imported only then."""
+        return type(self.source).__module__.startswith("pyspark.")
+
+
+class Result:
+    """A complete pipeline, in this process or on Spark.
+
+    Iterate over it for the rows as they fire, or take `table()`; on Spark take `df`, or `write_to`. Rows carry a
+    `pane` column when a pane can fire more than once.
+    """
+
+    def __init__(
+        self,
+        spec: WindowSpec,
+        run: EmbeddedRun | SparkRun,
+        *,
+        schema: pa.Schema | None = None,
+        before: Result | None = None,
+    ) -> None:
+        self.spec = spec
+        self.before = before
+        """The stage whose results this one reads, if there is one."""
+        self._schema = schema
+        self._run = run if isinstance(run, EmbeddedRun) else None
+        self._spark = None if isinstance(run, EmbeddedRun) else run
+
+    @staticmethod
+    def over(spec: WindowSpec, reading: Reading) -> Result:
+        """The pipeline of `spec` over what is read: on Spark if that is a Spark DataFrame, else in this process."""
+        run = _spark_run(spec, reading) if reading.is_on_spark else _embedded_run(spec, reading)
+        return Result(spec, run, schema=reading.schema)
+
+    def followed_by(self, spec: WindowSpec) -> Result:
+        """The next stage, which reads the results of this one."""
+        run = EmbeddedRun(spec, self._embedded()) if self._spark is None else self._spark.followed_by(spec)
+        return Result(spec, run, before=self)
+
+    @property
+    def df(self) -> DataFrame:
+        """The rows as a Spark DataFrame, where the source is one: for `writeStream`, or any other use."""
+        return self._on_spark("df", "Use table(), or give stream() a DataFrame.").df()
+
+    def write_to(self, target: Any, **options: Any) -> StreamingQuery | None:
+        """Write rows, dead letters and accounting where `target` says; a stream's query is started and returned.
+
+        `target` is 'sqlite:///totals.db' or 'jdbc:…' with table=, a folder for parquet, a file of JSON lines, or a
+        function of (rows, batch). Options: dead_letters= and accounting= (targets of their own), checkpoint=, name=,
+        available_now=, flush=, every=, properties=. See docs/sinks.md.
+        """
+        run = self._on_spark("write_to", "Write table() yourself, or give stream() a DataFrame.")
+        from fanlight.spark.writing import write
+
+        return write(run, target, **options)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch, as the source is read."""
+        for batch in self._embedded():
+            yield batch.drop_columns(["pane"]) if self.spec.fires_once else batch
+
+    def table(self) -> pa.Table:
+        """All rows. Reads the source to its end the first time."""
+        table = self._embedded().table()
+        return table.drop_columns(["pane"]) if self.spec.fires_once and len(table.schema) else table
+
+    @property
+    def dead_letters(self) -> pa.Table | DataFrame:
+        """The records that could not be used, with the reason, the watermark and the record itself.
+
+        On Spark a DataFrame, like `df`; on a stream it is a query of its own.
+        """
+        if self._spark is not None:
+            return self._spark.dead_letters()
+        if self.before is not None:
+            self.table()
+            return self.before.dead_letters  # what a stage fires is never late for the next
+        run = self._embedded()
+        run.finish()
+        return run.dead_letters()
+
+    @property
+    def accounting(self) -> Accounting | DataFrame:
+        """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end.
+
+        On Spark a DataFrame with a row for each step of a shard; on a stream it is a query of its own.
+        """
+        if self._spark is not None:
+            return self._spark.accounting()
+        run = self._embedded()
+        run.finish()
+        return run.accounting
+
+    def rewindow(self) -> Rewindowed:
+        """Group these results again, inside the windows they belong to.
+
+        The columns are those of the result, `window_start`, and `row`, all of them as one struct.
+
+        >>> import fanlight as fl
+        >>> sales = [{"ts": second, "shop": shop} for second, shop in enumerate("abbcbca")]
+        >>> shops = fl.stream(sales, time="ts", unit="s").key_by("shop")
+        >>> counts = shops.window(fl.tumbling("1 minute")).agg(n=fl.count())
+        >>> best = counts.rewindow().agg(best=fl.top("row", 2, by="n"))
+        >>> best.table().column("best").to_pylist()
+        [[{'shop': 'b', 'n': 3}, {'shop': 'a', 'n': 2}]]
+        """
+        return Rewindowed(self)
+
+    def operator(self, **options: object) -> WindowOperator:
+        """The standalone operator of this pipeline, for feeding by hand."""
+        return WindowOperator(self.spec, schema=self._schema, **options)  # type: ignore[arg-type]
+
+    def _embedded(self) -> EmbeddedRun:
+        if self._run is None:
+            raise SpecError("This pipeline runs on Spark, which gives its rows as a DataFrame. Use df.")
+        return self._run
+
+    def _on_spark(self, what: str, remedy: str) -> SparkRun:
+        if self._spark is None:
+            raise SpecError(f"{what}: this pipeline reads no Spark DataFrame. {remedy}")
+        return self._spark
+
+
+@dataclass(frozen=True, slots=True)
+class Rewindowed:
+    """Results to be grouped again inside their windows: say by what, then `agg`."""
+
+    result: Result
+    keys: tuple[str, ...] = ()
+
+    def key_by(self, *columns: str) -> Rewindowed:
+        """Group by these columns of the result; without, each window is one group."""
+        return replace(self, keys=columns)
+
+    def agg(self, **aggregates: Aggregate) -> Result:
+        """Compute these for each group; the stage fires each window once, when it is final."""
+        return self.result.followed_by(next_spec(self.result.spec, self.keys, checked(aggregates)))
+
+
+def checked(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
+    """Aggregates by name, as a spec has them."""
+    for name, aggregate in aggregates.items():
+        if not isinstance(aggregate, Aggregate):
+            raise SpecError(f"agg: {name}={aggregate!r} is not an aggregate. Use one, as in {name}=sum('price').")
+    return tuple(aggregates.items())
+
+
+def _embedded_run(spec: WindowSpec, reading: Reading) -> EmbeddedRun:
+    source = cast("Source", reading.source)
+    return EmbeddedRun(spec, source, clock=reading.clock, rows=reading.rows, schema=reading.schema)
+
+
+def _spark_run(spec: WindowSpec, reading: Reading) -> SparkRun:
+    from fanlight.spark.run import SparkRun
+
+    if reading.clock is not None or reading.rows is not None or reading.schema is not None:
+        raise SpecError("stream: `clock`, `rows` and `schema` are Spark's own on a DataFrame. Leave them out.")
+    return SparkRun(spec, cast("DataFrame", reading.source))
