@@ -396,3 +396,21 @@ def test_what_cannot_be_computed_is_refused_with_a_remedy(
 ) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         bind(aggregate, kind)
+
+
+class TestTop:
+    def test_gives_the_greatest_first_and_no_nulls(self) -> None:
+        assert computed(fl.top("v", 2), pa.array([3, None, 9, 4])) == [[9, 4]]
+
+    def test_counts_nan_as_the_greatest(self) -> None:
+        (found,) = computed(fl.top("v", 2), pa.array([3.0, NAN, 9.0]))
+        assert math.isnan(found[0])
+        assert found[1] == 9.0
+
+    def test_orders_structs_by_a_field_and_then_by_the_others(self) -> None:
+        rows = [{"k": "b", "n": 2}, {"k": "a", "n": 2}, {"k": "c", "n": None}, {"k": "d", "n": 5}]
+        assert computed(fl.top("v", 4, by="n"), pa.array(rows)) == [[rows[3], rows[1], rows[0], rows[2]]]
+
+    def test_names_the_fields_there_are(self) -> None:
+        with pytest.raises(InputError, match="Go by one of k, n"):
+            computed(fl.top("v", 1, by="m"), pa.array([{"k": "b", "n": 2}]))

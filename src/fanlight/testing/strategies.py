@@ -60,6 +60,7 @@ AGGREGATES: tuple[Aggregate, ...] = (
     *(agg.list("v"), agg.list("f"), agg.list("k"), agg.list("v", by_arrival=True)),
     *(agg.median("v"), agg.median("f"), agg.quantile("f", 0.25), agg.quantile("v", 0.9)),
     *(agg.count_distinct("v"), agg.count_distinct("f"), agg.count_distinct("k")),
+    *(agg.top("v", 2), agg.top("f", 3), agg.top("k", 1)),
 )
 
 MOST_STEPS, MOST_IN_BUNDLE = 8, 5
