@@ -23,7 +23,7 @@ from fanlight.operators.shard import ShardOperator
 from fanlight.operators.stages import next_schema
 from fanlight.spark import horizon
 from fanlight.spark.carrying import carried_schema, carrying
-from fanlight.spark.envelope import ENVELOPE, SHARD, opened, seal
+from fanlight.spark.envelope import ENVELOPE, SHARD, Sent, opened, seal, telling
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
 from fanlight.spark.processor import ShardProcessor, passed, unpacked
 from fanlight.spark.shards import even_ids
@@ -76,9 +76,12 @@ class SparkRun:
         """The columns of dead letters: only the first stage has any, because what it fires is never late."""
         return DeadLetters(self.plan.schema).schema if self.before is None else self.before.letters
 
-    def leaving(self) -> DataFrame:
-        """All that leaves the shards, as chunks; the counts are in the progress of the query that runs it."""
-        packed = self._packed().groupBy("shard")
+    def leaving(self, signals: str | None = None) -> DataFrame:
+        """All that leaves the shards, as chunks; the counts are in the progress of the query that runs it.
+
+        A file that appears in the folder `signals` ends the input: every window closes and fires.
+        """
+        packed = self._packed(signals).groupBy("shard")
         if self.source.isStreaming:
             processor = ShardProcessor(self.spec, self.plan.schema, self.stage)
             leaving = packed.transformWithState(processor, LEAVING, "append", "eventTime")
@@ -95,7 +98,7 @@ class SparkRun:
         chunks = self.leaving().filter(functions.col("kind") == kind).select("payload")
         return chunks.mapInArrow(opened, from_arrow_schema(schema))
 
-    def _packed(self) -> DataFrame:
+    def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard. A key's shard is its hash; without keys there is one."""
         keys = [functions.col(name) for name in self.spec.keys]
         shard = (
@@ -104,14 +107,24 @@ class SparkRun:
             else functions.lit(0)
         )
         known = horizon.found if self.source.isStreaming else _unmoved
-        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=_needs_clock(self.spec))
-        return self._records().withColumn(SHARD, shard).mapInArrow(sealed, ENVELOPE)
+        beats = self.source.isStreaming and _needs_clock(self.spec)
+        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=beats)
+        packed = self._records(signals).withColumn(SHARD, shard).mapInArrow(sealed, ENVELOPE)
+        if not self.source.isStreaming:
+            return packed
+        stream = self.source.sparkSession.readStream
+        if signals is not None:
+            packed = packed.union(stream.text(signals).mapInArrow(telling(self.ids, Sent.END), ENVELOPE))
+        if beats:
+            ticks = stream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+            packed = packed.union(ticks.mapInArrow(telling(self.ids, Sent.HEARTBEAT), ENVELOPE))
+        return packed
 
-    def _records(self) -> DataFrame:
+    def _records(self, signals: str | None) -> DataFrame:
         """What this stage reads."""
         if self.before is not None:
             carried = from_arrow_schema(carried_schema(self.plan.schema))
-            return self.before.leaving().mapInArrow(carrying(self.plan.schema), carried)
+            return self.before.leaving(signals).mapInArrow(carrying(self.plan.schema), carried)
         if not self.source.isStreaming:
             return self.source
         delay = self.spec.watermark
