@@ -12,6 +12,7 @@ from fanlight.errors import (
     EngineError,
     FanlightError,
     InputError,
+    SinkError,
     SpecError,
     StateError,
     VectorError,
@@ -61,7 +62,7 @@ from fanlight.model.triggers import (
 from fanlight.model.watermarks import Explicit, bounded_disorder, fixed_distance, several, stream_time
 from fanlight.model.windows import TimeDomain, Window, global_window, hopping, tumbling
 from fanlight.operators.accounting import Accounting
-from fanlight.result import Result
+from fanlight.result import Result, inspect
 from fanlight.stream import Stream, Windowed, stream
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "Result",
     "Retention",
     "Semantics",
+    "SinkError",
     "SpecError",
     "StateError",
     "Stream",
@@ -114,6 +116,7 @@ __all__ = [
     "global_window",
     "hopping",
     "in_order",
+    "inspect",
     "last",
     "list",
     "max",

@@ -5,7 +5,8 @@
     ├── InputError (ValueError)    records whose shape does not fit the declaration
     ├── StateError                 stored state that cannot be read or does not fit
     ├── EngineError                a run that cannot go on
-    │   └── BackPressure           firings wait for a downstream that refused them
+    │   ├── BackPressure           firings wait for a downstream that refused them
+    │   └── SinkError              a sink that did not take a batch
     └── VectorError (ValueError)   a vectors file that cannot be read
 
 A message names the field, the value, what follows from it and what to do. Expired records are
@@ -37,6 +38,10 @@ class EngineError(FanlightError):
 
 class BackPressure(EngineError):
     """The downstream refused firings; nothing is accepted until they are taken."""
+
+
+class SinkError(EngineError):
+    """A sink did not take a batch; nothing of it was written there, and a restart repeats it."""
 
 
 class VectorError(FanlightError, ValueError):

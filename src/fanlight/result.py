@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -18,9 +19,10 @@ from fanlight.operators.accounting import Accounting
 from fanlight.operators.stages import next_spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from fanlight.spark.inspection import Inspection
     from fanlight.spark.run import SparkRun
 
 
@@ -75,7 +77,7 @@ class Result:
     @property
     def df(self) -> DataFrame:
         """The rows as a Spark DataFrame, where the source is one: for `writeStream`, or any other use."""
-        return self._on_spark("df", "Use table(), or give stream() a DataFrame.").df()
+        return self.on_spark("df", "Use table(), or give stream() a DataFrame.").df()
 
     def write_to(self, target: Any, **options: Any) -> StreamingQuery | None:
         """Write rows, dead letters and accounting where `target` says; a stream's query is started and returned.
@@ -84,7 +86,7 @@ class Result:
         function of (rows, batch). Options: dead_letters= and accounting= (targets of their own), checkpoint=, name=,
         available_now=, flush=, every=, properties=. See docs/sinks.md.
         """
-        run = self._on_spark("write_to", "Write table() yourself, or give stream() a DataFrame.")
+        run = self.on_spark("write_to", "Write table() yourself, or give stream() a DataFrame.")
         from fanlight.spark.writing import write
 
         return write(run, target, **options)
@@ -150,7 +152,8 @@ class Result:
             raise SpecError("This pipeline runs on Spark, which gives its rows as a DataFrame. Use df.")
         return self._run
 
-    def _on_spark(self, what: str, remedy: str) -> SparkRun:
+    def on_spark(self, what: str, remedy: str = "Give stream() a DataFrame.") -> SparkRun:
+        """The run on Spark, or an error that says what asked for it."""
         if self._spark is None:
             raise SpecError(f"{what}: this pipeline reads no Spark DataFrame. {remedy}")
         return self._spark
@@ -170,6 +173,23 @@ class Rewindowed:
     def agg(self, **aggregates: Aggregate) -> Result:
         """Compute these for each group; the stage fires each window once, when it is final."""
         return self.result.followed_by(next_spec(self.result.spec, self.keys, checked(aggregates)))
+
+
+def inspect(
+    checkpoint: str | os.PathLike[str],
+    pipeline: Result | None = None,
+    *,
+    stage: int | None = None,
+    spark: SparkSession | None = None,
+) -> Inspection:
+    """The windows and messages of a query on Spark, running or stopped, from its checkpoint.
+
+    What the pipeline was is in the manifest that `write_to` leaves. Where there is none, or Python code is part of the
+    pipeline, give the pipeline itself. `stage` is which one of several, counted from 1; the last if it is not given.
+    """
+    from fanlight.spark.inspection import inspect as look
+
+    return look(checkpoint, None if pipeline is None else pipeline.on_spark("inspect"), stage=stage, spark=spark)
 
 
 def checked(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,29 @@ def test_an_engine_that_is_not_there_exits_with_2(tmp_path: Path) -> None:
     result = fanlight("--engine", "abacus", file(tmp_path, case("adds")))
     assert result.exit_code == 2
     assert "no engine is called 'abacus'" in result.stderr
+
+
+def test_the_processor_that_runs_on_spark_replays_too(tmp_path: Path) -> None:
+    by_signal = case("waits for the caller", trigger="manual")
+    result = fanlight("--engine", "spark", file(tmp_path, case("adds"), case("differs", expect=wrong(4)), by_signal))
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "pass         adds",
+        "fail         differs: after step 1: row 0: expected {window: [0, 10], v: 4}, got {window: [0, 10], v: 3}",
+        "not adopted  waits for the caller: a trigger that waits for the caller's signal has no caller on Spark",
+        "3 cases: 1 pass, 1 fail, 1 not adopted",
+    ]
+
+
+def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> None:
+    """In a process of its own, in which pyspark cannot be imported."""
+    program = "import sys; sys.modules['pyspark'] = None; from fanlight.cli.main import app; app()"
+    command = [sys.executable, "-c", program, "replay", "--engine", "spark", str(file(tmp_path, case("adds")))]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert not result.stdout
+    assert result.stderr.startswith("replay: the engine 'spark' needs PySpark, and it cannot be imported")
+    assert "pip install 'fanlight[spark]'" in result.stderr
 
 
 def test_the_cases_of_this_repository_run() -> None:

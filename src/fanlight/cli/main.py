@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from fanlight.cli.demo import demo
+from fanlight.cli.inspect import inspect
 from fanlight.cli.replay import replay
 
 app = typer.Typer(
@@ -19,4 +21,6 @@ def fanlight() -> None:
     """Event-time windows: early, on-time and late firings, retractions, dead letters."""
 
 
+app.command()(demo)
+app.command()(inspect)
 app.command()(replay)

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fanlight.errors import VectorError
-from fanlight.testing.vectors import ENGINES, Status, Vector, Verdict, load
+from fanlight.errors import EngineError, VectorError
+from fanlight.testing.vectors import ENGINES, Status, Vector, Verdict, load, require_engine
 from fanlight.testing.vectors import replay as replay_case
 
 FAILED, UNREADABLE = 1, 2
@@ -43,11 +43,10 @@ def replay(
 
 def _read(files: list[Path], engine: str) -> list[Vector]:
     """Every case of every file, before the first is run: a run is whole or it is not begun."""
-    if engine not in ENGINES:
-        _refuse(f"replay: no engine is called {engine!r}. Use one of {', '.join(ENGINES)}.")
     try:
+        require_engine(engine)
         return [vector for file in files for vector in load(file)]
-    except VectorError as error:
+    except (EngineError, VectorError) as error:
         _refuse(f"replay: {error}")
         raise
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Ints
+from fanlight.kernels.groups import Ints, runs
 from fanlight.kernels.keys import encode, encode_in_order
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
@@ -20,6 +20,9 @@ from fanlight.operators.stacks import ServedWindows
 from fanlight.operators.taken import Taken
 from fanlight.operators.values import pane_values
 from fanlight.state.store import ChunkStore
+
+_LARGE = 1 << 14
+"""From this many rows a window on, windows are merged one by one."""
 
 
 class OncePanes:
@@ -87,6 +90,8 @@ class OncePanes:
         """The panes of these windows in order: window, keys, partials. Only serving may move on."""
         if self._served is not None and serving:
             return self._served.serve(windows)
+        if self._plan.slicing.width == 1:
+            return self._apart(windows)
         members = [self._plan.slicing.members(int(window)) for window in windows]
         first, last = np.array(members, np.int64).T
         places, slices = spread(first, last)
@@ -99,3 +104,25 @@ class OncePanes:
         pairs = Pairs.of(windows[places[order[found_at]]], found.codes[rows], found.count)
         outer, codes, merged = pairs.settle(self._plan.fold.merge(partials.take(rows), pairs.groups))
         return outer, found.take(codes), merged
+
+    def _apart(self, windows: Ints) -> tuple[Ints, list[pa.Array], Partials]:
+        """The panes of windows that share no slice. Where they are large, each is merged by itself: its keys then
+        fit the processor's cache, and those of all windows together do not.
+        """
+        slices = [self._plan.slicing.members(window)[0] for window in windows.tolist()]
+        owners, keys, partials = self._log.read(slices)
+        bounds = runs(owners)
+        if len(owners) < _LARGE * len(windows):
+            bounds = bounds[[0, -1]]
+        parts = []
+        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            found = encode_in_order([column.slice(start, end - start) for column in keys], end - start)
+            pairs = Pairs.of(owners[start:end], found.codes, found.count)
+            outer, codes, merged = pairs.settle(self._plan.fold.merge(partials.part(start, end), pairs.groups))
+            parts.append((outer, found.take(codes), merged))
+        found_in, found_keys, merged_parts = zip(*parts, strict=True)
+        joined = [pa.concat_arrays(same) for same in zip(*found_keys, strict=True)]
+        return self._window_of(np.concatenate(found_in)), joined, Partials.concat(list(merged_parts))
+
+    def _window_of(self, slices: Ints) -> Ints:
+        return self._plan.slicing.windows(slices)[1]

@@ -57,6 +57,11 @@ class Plan:
         return [self.result.field(name) for name in self.spec.keys]
 
     @property
+    def rows(self) -> pa.Schema:
+        """The columns of the result as users see it: without `pane` where a pane fires once."""
+        return self.result.remove(self.result.get_field_index("pane")) if self.spec.fires_once else self.result
+
+    @property
     def message_columns(self) -> tuple[str, ...]:
         """The input columns a stored message keeps."""
         retention = self.spec.retention

@@ -9,7 +9,7 @@ import pyarrow as pa
 from fanlight.operators.stages import next_records
 from fanlight.spark.envelope import PASSED, Batches
 from fanlight.spark.leaving import FIRING
-from fanlight.state.codec import decode, encode
+from fanlight.spark.transit import opened, packed
 
 
 def carried_schema(schema: pa.Schema) -> pa.Schema:
@@ -29,10 +29,10 @@ def carrying(schema: pa.Schema) -> Callable[[Batches], Batches]:
 
 
 def _firing(batch: pa.RecordBatch, place: int) -> Iterator[pa.RecordBatch]:
-    records = next_records(decode(batch.column("payload")[place].as_py()))
+    records = next_records(opened(batch.column("payload")[place].as_py()))
     yield records.append_column(PASSED, pa.nulls(len(records), pa.binary()))
 
 
 def _other(row: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     nothing = [pa.nulls(1, field.type) for field in schema]
-    yield pa.record_batch([*nothing, pa.array([encode(row)], pa.binary())], schema=carried_schema(schema))
+    yield pa.record_batch([*nothing, pa.array([packed(row)], pa.binary())], schema=carried_schema(schema))

@@ -15,7 +15,7 @@ from fanlight.model.timestamp import Timestamp
 from fanlight.operators.folding import Folding, folds_early
 from fanlight.operators.intake import conform
 from fanlight.operators.plan import Plan
-from fanlight.state.codec import decode, encode
+from fanlight.spark.transit import opened, packed
 
 SHARD = "_fanlight_shard"
 """The column that says a row's shard, by position; taken off before the chunk is made."""
@@ -82,11 +82,11 @@ def telling(ids: list[int], kind: Sent) -> Callable[[Batches], Batches]:
     return told
 
 
-def opened(batches: Batches) -> Batches:
+def rows_of(batches: Batches) -> Batches:
     """Chunks back to rows."""
     for batch in batches:
         for payload in batch.column("payload"):
-            yield decode(payload.as_py())
+            yield opened(payload.as_py())
 
 
 _LAST = 2**31 - 1
@@ -153,7 +153,7 @@ class Packer:
             pieces = _pieces(ordered.slice(start, end - start))
             owners += [self._ids[shards[start]]] * len(pieces)
             parts += pieces
-        return self._numbered(owners, kind, [encode(part) for part in parts])
+        return self._numbered(owners, kind, [packed(part) for part in parts])
 
     def _numbered(self, owners: list[int], kind: Sent, payloads: list[bytes] | list[None]) -> pa.RecordBatch:
         first = self._sequence

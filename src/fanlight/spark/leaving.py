@@ -11,7 +11,7 @@ import pyarrow as pa
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.shard import ShardOperator
-from fanlight.state.codec import encode
+from fanlight.spark.transit import packed
 
 FIRING, LETTER, ACCOUNT = "firing", "letter", "account"
 
@@ -41,13 +41,25 @@ LeavingRow = dict[str, Any]
 
 
 def leaving_of(
-    shard: ShardOperator, firings: list[pa.RecordBatch], before: Accounting, *, stage: int, batch: int, name: int
+    shard: ShardOperator,
+    firings: list[pa.RecordBatch],
+    before: Accounting,
+    *,
+    stage: int,
+    batch: int,
+    name: int,
+    panes: bool,
 ) -> Iterator[LeavingRow]:
-    """The rows that a step gave, of the shard called `name`; `before` is the accounting the step began with."""
+    """The rows that a step gave, of the shard called `name`; `before` is the accounting the step began with.
+
+    `panes` says whether firings carry theirs: that of a pane that fires once says nothing.
+    """
     for firing in firings:
-        yield {"kind": FIRING, "payload": encode(firing)}
+        if not panes:
+            firing = firing.drop_columns(["pane"])
+        yield {"kind": FIRING, "payload": packed(firing)}
     for letters in shard.letters.take().to_batches():
-        yield {"kind": LETTER, "payload": encode(letters)}
+        yield {"kind": LETTER, "payload": packed(letters)}
     counts = {count: getattr(shard.accounting, count) - getattr(before, count) for count in COUNTS}
     place = {"stage": stage, "batch": batch, "shard": name}
     yield {"kind": ACCOUNT, **place, **counts, "watermark": _moment(shard.watermark)}

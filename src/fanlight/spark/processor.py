@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
+    MapState,
     StatefulProcessor,
     StatefulProcessorHandle,
     TimerValues,
@@ -26,26 +27,44 @@ from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
 from fanlight.spark import horizon
 from fanlight.spark.envelope import Sent
+from fanlight.spark.fingerprint import Fingerprint, require_same
 from fanlight.spark.leaving import LeavingRow, leaving_of
 from fanlight.spark.store import KEYS, VALUES, SparkStore
-from fanlight.state.codec import decode
+from fanlight.spark.transit import opened
 
 _MILLISECOND = 1_000
+_FINGERPRINT = "fingerprint"
+CHUNKS = "chunks"
+"""The one state there is."""
 
 
 class ShardProcessor(StatefulProcessor):
     """Runs a spec on every shard of a partition. Parameter names are PySpark's: it calls by keyword."""
 
-    def __init__(self, spec: WindowSpec, schema: pa.Schema, stage: int = 1) -> None:
+    def __init__(
+        self,
+        spec: WindowSpec,
+        schema: pa.Schema,
+        *,
+        stage: int = 1,
+        panes: bool = True,
+        fingerprint: Fingerprint | None = None,
+    ) -> None:
         self._spec = spec
         self._schema = schema
         self._stage = stage
+        self._panes = panes
+        self._fingerprint = fingerprint
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition and micro-batch."""
+        self.start(handle, handle.getMapState(CHUNKS, KEYS, VALUES))
+
+    def start(self, handle: StatefulProcessorHandle, chunks: MapState) -> None:
+        """Begin the work of a partition, with a state that is declared already."""
         self._handle = handle
         self._plan = Plan.bind(self._spec, self._schema)
-        self._chunks = handle.getMapState("chunks", KEYS, VALUES)
+        self._chunks = chunks
         self._stepped: set[int] = set()
         self._batch = horizon.batch_number()
 
@@ -72,27 +91,38 @@ class ShardProcessor(StatefulProcessor):
     def _step(self, name: int, come: list[Any], times: TimerValues) -> Iterator[Row]:
         self._stepped.add(name)
         shard = ShardOperator(self._plan, SparkStore(self._chunks))
+        notes = self._notes(shard)
         before = replace(shard.accounting)
         bundle, folded = unpacked(shard, come)
         reached = times.getCurrentWatermarkInMs()
         watermark = reached * _MILLISECOND if reached > 0 else START_OF_TIME
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
-        firings = shard.step(bundle, watermark, clock, folded=folded)
+        firings = shard.step(bundle, watermark, clock, notes=notes, folded=folded)
         if any(row["kind"] == Sent.END for row in come):
             firings += shard.end()
         if shard.is_live:
             self._handle.registerTimer(max(reached, 0) + 1)
         horizon.leave(shard.watermark)
-        for row in leaving_of(shard, firings, before, stage=self._stage, batch=self._batch, name=name):
+        place = {"stage": self._stage, "batch": self._batch, "name": name}
+        for row in leaving_of(shard, firings, before, **place, panes=self._panes):
             yield Row(**row)
         yield from (Row(**row) for row in passed(come))
+
+    def _notes(self, shard: ShardOperator) -> dict[str, Any]:
+        """What is kept with the state: whose it is. State of another pipeline is refused before it is changed."""
+        if self._fingerprint is None:
+            return shard.notes
+        stored = shard.notes.get(_FINGERPRINT)
+        if stored is not None and stored != self._fingerprint:
+            require_same(stored, self._fingerprint, "The state of this query")
+        return {**shard.notes, _FINGERPRINT: self._fingerprint}
 
 
 def passed(come: list[Any]) -> Iterator[LeavingRow]:
     """What the stage before let leave besides its firings; it goes on as it is."""
     for row in come:
         if row["kind"] == Sent.PASSED:
-            yield from decode(bytes(row["payload"])).to_pylist()
+            yield from opened(bytes(row["payload"])).to_pylist()
 
 
 def unpacked(shard: ShardOperator, come: list[Any]) -> tuple[Bundle | None, Folded | None]:
@@ -100,7 +130,7 @@ def unpacked(shard: ShardOperator, come: list[Any]) -> tuple[Bundle | None, Fold
     chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.FOLDED: []}
     for row in come:
         if row["kind"] in chunks:
-            chunks[row["kind"]].append(decode(bytes(row["payload"])))
+            chunks[row["kind"]].append(opened(bytes(row["payload"])))
     return _bundle(shard, chunks[Sent.RECORDS]), _folded(shard, chunks[Sent.FOLDED])
 
 

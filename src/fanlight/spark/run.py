@@ -23,10 +23,14 @@ from fanlight.operators.shard import ShardOperator
 from fanlight.operators.stages import next_schema
 from fanlight.spark import horizon
 from fanlight.spark.carrying import carried_schema, carrying
-from fanlight.spark.envelope import ENVELOPE, SHARD, Sent, opened, seal, telling
+from fanlight.spark.envelope import ENVELOPE, SHARD, Sent, rows_of, seal, telling
+from fanlight.spark.fingerprint import fingerprint
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
-from fanlight.spark.processor import ShardProcessor, passed, unpacked
+from fanlight.spark.processor import CHUNKS, ShardProcessor, passed, unpacked
+from fanlight.spark.session import require_settings
 from fanlight.spark.shards import even_ids
+from fanlight.spark.shipping import portable
+from fanlight.spark.store import KEYS, VALUES
 from fanlight.state.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -38,15 +42,21 @@ class SparkRun:
 
     plan: Plan
 
-    def __init__(self, spec: WindowSpec, source: DataFrame, *, before: SparkRun | None = None) -> None:
+    def __init__(
+        self, spec: WindowSpec, source: DataFrame, *, before: SparkRun | None = None, panes: bool | None = None
+    ) -> None:
+        """`panes` says whether rows tell of their panes; as it is, if a pane can fire more than once."""
         self.spec = spec
         self.source = source
         self.before = before
         """The stage whose results this one reads, if there is one; the source is then the first stage's."""
+        self._panes = not spec.fires_once if panes is None else panes
         self.stage: int = 1 if before is None else before.stage + 1
         if before is None:
             schema = to_arrow_schema(source.schema, timezone="UTC")
             _require_fit(spec, source, schema)
+            if source.isStreaming:
+                require_settings(source.sparkSession)
         else:
             schema = next_schema(before.plan.result)
         self.plan = Plan.bind(spec, schema)
@@ -59,8 +69,7 @@ class SparkRun:
 
     def df(self) -> DataFrame:
         """The result rows."""
-        rows = self._opened(FIRING, self.plan.result)
-        return rows.drop("pane") if self.spec.fires_once else rows
+        return self._opened(FIRING, self.plan.result if self._panes else self.plan.rows)
 
     def dead_letters(self) -> DataFrame:
         """The records that could not be used; on a stream, a query of its own."""
@@ -83,10 +92,17 @@ class SparkRun:
         """
         packed = self._packed(signals).groupBy("shard")
         if self.source.isStreaming:
-            processor = ShardProcessor(self.spec, self.plan.schema, self.stage)
-            leaving = packed.transformWithState(processor, LEAVING, "append", "eventTime")
+            processor = ShardProcessor(
+                self.spec,
+                self.plan.schema,
+                stage=self.stage,
+                panes=self._panes,
+                fingerprint=fingerprint(self.spec, self.plan.schema, self.ids),
+            )
+            portably = portable(processor, **{CHUNKS: (KEYS, VALUES)})
+            leaving = packed.transformWithState(portably, LEAVING, "append", "eventTime")
         else:
-            leaving = packed.applyInArrow(_whole(self.spec, self.plan.schema, self.stage), LEAVING)
+            leaving = packed.applyInArrow(_whole(self.spec, self.plan.schema, self.stage, panes=self._panes), LEAVING)
         own = functions.col("stage") == self.stage
         counts = [
             functions.coalesce(functions.sum(functions.when(own, functions.col(count))), functions.lit(0)).alias(count)
@@ -96,7 +112,7 @@ class SparkRun:
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
         chunks = self.leaving().filter(functions.col("kind") == kind).select("payload")
-        return chunks.mapInArrow(opened, from_arrow_schema(schema))
+        return chunks.mapInArrow(rows_of, from_arrow_schema(schema))
 
     def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard. A key's shard is its hash; without keys there is one."""
@@ -137,7 +153,9 @@ def _unmoved() -> Timestamp:
     return START_OF_TIME
 
 
-def _whole(spec: WindowSpec, schema: pa.Schema, stage: int) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
+def _whole(
+    spec: WindowSpec, schema: pa.Schema, stage: int, *, panes: bool
+) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
     """What runs a shard of a batch DataFrame: all records are one bundle, and with it the input ends."""
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
@@ -146,7 +164,8 @@ def _whole(spec: WindowSpec, schema: pa.Schema, stage: int) -> Callable[[tuple[p
         come = table.sort_by([("origin", "ascending"), ("sequence", "ascending")]).to_pylist()
         bundle, folded = unpacked(shard, come)
         firings = [*shard.step(bundle, END_OF_TIME, folded=folded), *shard.end()]
-        leaving = leaving_of(shard, firings, before, stage=stage, batch=0, name=key[0].as_py())
+        place = {"stage": stage, "batch": 0, "name": key[0].as_py()}
+        leaving = leaving_of(shard, firings, before, **place, panes=panes)
         return pa.Table.from_pylist([*leaving, *passed(come)], schema=LEAVING_ARROW)
 
     return run

@@ -1,36 +1,168 @@
-"""A Spark session with what a stateful query needs."""
+"""What a stateful query needs of its Spark session, and why; a session that has it.
+
+A session made elsewhere (a notebook's, a cluster's) is asked what it lacks by `missing_settings`; `configure` gives it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fanlight.errors import EngineError
 from fanlight.spark.java import require_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_STATE = "spark.sql.streaming.stateStore"
+PROVIDER = f"{_STATE}.providerClass"
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of a session: its value, and why."""
+
+    name: str
+    value: str
+    why: str
+    is_least: bool = False
+    """Whether more is as good."""
+    is_choice: bool = False
+    """Whether any other value is as good, if there is one."""
+    at_start: bool = False
+    """Whether only a session that is about to start can take it."""
+
+    def fits(self, found: str | None) -> bool:
+        """Whether a session that has `found` needs nothing more."""
+        if found is None or self.is_choice:
+            return found is not None
+        if self.is_least and found.lstrip("-").isdigit():
+            return int(found) <= 0 or int(found) >= int(self.value)  # to Spark, 0 is no limit
+        return found.lower() == self.value.lower()
+
+
+SETTINGS = (
+    Setting(
+        PROVIDER,
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "State lives in RocksDB, outside of the Java heap; Spark keeps the state of a processor nowhere else.",
     ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
-}
-"""State lives in RocksDB and is checkpointed by its changes; times are read and written in UTC."""
+    Setting(
+        f"{_STATE}.rocksdb.changelogCheckpointing.enabled",
+        "true",
+        "A batch writes its changes to the checkpoint, not the files of a whole snapshot.",
+    ),
+    Setting(
+        f"{_STATE}.checkpointFormatVersion",
+        "2",
+        "Every attempt at a batch writes files of its own, so one that is repeated never reads what a broken one left.",
+    ),
+    Setting(
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled",
+        "true",
+        "A damaged state file is refused; it would be loaded in silence. Takes effect with format version 2.",
+    ),
+    Setting(
+        f"{_STATE}.rocksdb.boundedMemoryUsage",
+        "true",
+        "All stores of an executor share one bound on memory; each would have its own, however many there are.",
+    ),
+    Setting(f"{_STATE}.rocksdb.maxMemoryUsageMB", "512", "That bound.", is_choice=True),
+    Setting(
+        "spark.sql.session.timeZone",
+        "UTC",
+        "Text is read as times, and times are shown, in UTC as windows are; results are the same in every zone.",
+        is_choice=True,
+    ),
+    Setting(
+        "spark.sql.execution.arrow.maxRecordsPerBatch",
+        "262144",
+        "Rows come to Python many at a time; 10,000 are few when a micro-batch has millions.",
+        is_least=True,
+    ),
+    Setting(
+        "spark.python.unix.domain.socket.enabled",
+        "true",
+        "Java and Python talk over a socket of the file system, which is a little faster than one of the network.",
+        at_start=True,
+    ),
+)
 
 
-def spark_session(master: str = "local[2]", *, partitions: int = 2, **settings: str) -> SparkSession:
-    """A session for pipelines on this machine, or on `master`; further settings with `_` for `.`.
+def spark_session(
+    master: str | None = "local[2]", *, partitions: int = 2, remote: str | None = None, **settings: str
+) -> SparkSession:
+    """A session with what `SETTINGS` says, on this machine or on `master`; further settings with `_` for `.`.
 
-    On a cluster that has its own sessions, set what `SETTINGS` names on those instead.
+    `remote` makes it a Spark Connect session, as in `remote="local[2]"` or `remote="sc://host"`. Where `spark-submit`
+    names the master, say `master=None`. `partitions` is how many tasks hold state; a checkpoint keeps the number it
+    began with.
     """
-    require_java()
+    starts = remote is None or remote.startswith("local")
+    if starts:
+        require_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).config("spark.sql.shuffle.partitions", str(partitions))
-    for name, value in {**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}}.items():
+    wanted = {setting.name: setting.value for setting in SETTINGS if starts or not setting.at_start}
+    wanted[PARTITIONS] = str(partitions)
+    wanted.update({name.replace("_", "."): value for name, value in settings.items()})
+    builder = SparkSession.builder
+    if remote is not None:
+        builder = builder.remote(remote)
+    elif master is not None:
+        builder = builder.master(master)
+    for name, value in wanted.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    with warnings.catch_warnings():
+        if remote is not None and starts:
+            # the server has them from its start; the session is told again, and refuses
+            warnings.filterwarnings("ignore", message="Failed to set", category=UserWarning)
+        return builder.getOrCreate()
+
+
+def explain_settings() -> str:
+    """Each setting, its value and its reason, as text.
+
+    >>> print(explain_settings())  # doctest: +ELLIPSIS
+    spark.sql.streaming.stateStore.providerClass = ...RocksDBStateStoreProvider
+        State lives in RocksDB...
+    """
+    return "\n".join(f"{setting.name} = {setting.value}\n    {setting.why}" for setting in SETTINGS)
+
+
+def missing_settings(spark: SparkSession) -> dict[str, str]:
+    """What a session lacks: the settings by name, each with the value it should have."""
+    return {setting.name: setting.value for setting in SETTINGS if not setting.fits(_found(spark, setting.name))}
+
+
+def configure(spark: SparkSession) -> dict[str, str]:
+    """Give a session that was made elsewhere what it lacks, for all its queries; what was set.
+
+    What only a new session can take is left as it is: `missing_settings` names it still.
+    """
+    late = {setting.name for setting in SETTINGS if setting.at_start}
+    changed = {name: value for name, value in missing_settings(spark).items() if name not in late}
+    for name, value in changed.items():
+        spark.conf.set(name, value)
+    return changed
+
+
+def require_settings(spark: SparkSession) -> None:
+    """Refuse a session that cannot run a stateful query, before a query starts and fails in its first batch."""
+    found = _found(spark, PROVIDER)
+    (provider,) = (setting for setting in SETTINGS if setting.name == PROVIDER)
+    if not provider.fits(found):
+        raise EngineError(
+            f"This session keeps state with {PROVIDER} = {found}, and Spark runs a stateful processor on RocksDB only. "
+            "Make the session with fanlight.spark.session.spark_session(), or call "
+            f"fanlight.spark.session.configure(spark), or set {PROVIDER} = {provider.value} before the query starts."
+        )
+
+
+def _found(spark: SparkSession, name: str) -> str | None:
+    return spark.conf.get(name, None)

@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-from fanlight.testing.vectors.drive import ENGINES, Driver
+from fanlight.testing.vectors.drive import ENGINES, Driver, require_engine
 from fanlight.testing.vectors.load import Vector, load
 from fanlight.testing.vectors.replay import Status, Verdict, replay
 
-__all__ = ["ENGINES", "Driver", "Status", "Vector", "Verdict", "load", "replay"]
+__all__ = ["ENGINES", "Driver", "Status", "Vector", "Verdict", "load", "replay", "require_engine"]

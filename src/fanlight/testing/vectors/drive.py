@@ -1,14 +1,16 @@
-"""What a vector's steps are played on: a small protocol, and the embedded engine behind it."""
+"""What a vector's steps are played on: a small protocol, and the engines behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol
 
 import pyarrow as pa
 
 from fanlight.embedded.standalone import WindowOperator
+from fanlight.errors import EngineError
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import Timestamp
 
@@ -110,5 +112,27 @@ class EmbeddedDriver:
         return self._operator.windows()
 
 
-ENGINES: dict[str, Callable[[WindowSpec, pa.Schema], Driver]] = {"embedded": EmbeddedDriver}
+def spark_driver(spec: WindowSpec, schema: pa.Schema) -> Driver:
+    """The processor that runs on Spark; pyspark is imported only then."""
+    from fanlight.testing.vectors.drive_spark import SparkDriver
+
+    return SparkDriver(spec, schema)
+
+
+ENGINES: dict[str, Callable[[WindowSpec, pa.Schema], Driver]] = {"embedded": EmbeddedDriver, "spark": spark_driver}
 """The engines that vectors can be replayed on, by name."""
+
+
+def require_engine(engine: str) -> None:
+    """Refuse an engine that is not there, or that lacks a package, before the first case is run."""
+    if engine not in ENGINES:
+        raise EngineError(f"no engine is called {engine!r}. Use one of {', '.join(ENGINES)}.")
+    if engine != "spark":
+        return
+    try:
+        import_module("fanlight.testing.vectors.drive_spark")
+    except ImportError as problem:
+        raise EngineError(
+            f"the engine 'spark' needs PySpark, and it cannot be imported ({problem}). "
+            "Install it with pip install 'fanlight[spark]', or use --engine embedded."
+        ) from problem

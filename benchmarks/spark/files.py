@@ -1,0 +1,64 @@
+"""The hour of orders as parquet files; each file is one micro-batch.
+
+    the hour    |--0--|--1--|--2--|  …  |--9--|     `cut` files
+    played      |--0--|--1--|--2--|                 `first` of them, for a contestant that takes long
+
+Contestants that play fewer files have batches as large as the others have: what a batch costs is only in part what its
+rows cost, so smaller batches would be no fair way to save time.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.data import Orders
+
+SCHEMA = "ts timestamp, key bigint, price double"
+
+_OLDEST = 1_767_225_600
+"""Spark takes the oldest file first; the files are given these seconds, one after the other."""
+_GROUPS = 8
+"""Row groups a file, so that both cores read half of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Which orders, cut into how many files, and how many of those are played."""
+
+    orders: Orders
+    cut: int = 10
+    first: int = 10
+
+    @property
+    def rows(self) -> int:
+        """How many rows are played."""
+        return self.orders.rows * self.first // self.cut
+
+    def folder(self, room: Path) -> Path:
+        """The folder that holds what is played and nothing else; made once."""
+        whole = room / f"orders-{self.orders.rows}-{self.orders.keys}-{self.cut}"
+        if not whole.exists():
+            _write(self.orders.bundles(), self.cut, whole)
+        if self.first == self.cut:
+            return whole
+        part = room / f"{whole.name}-{self.first}"
+        if not part.exists():
+            part.mkdir()
+            for path in sorted(whole.iterdir())[: self.first]:
+                os.link(path, part / path.name)
+        return part
+
+
+def _write(bundles: list[pa.RecordBatch], cut: int, folder: Path) -> None:
+    table = pa.Table.from_batches(bundles)
+    folder.mkdir()
+    for place in range(cut):
+        start, end = (len(table) * border // cut for border in (place, place + 1))
+        path = folder / f"{place:04d}.parquet"
+        pq.write_table(table.slice(start, end - start), path, row_group_size=max(1, -(-(end - start) // _GROUPS)))
+        os.utime(path, (_OLDEST + place, _OLDEST + place))

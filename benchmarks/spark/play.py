@@ -1,0 +1,81 @@
+"""One query over its files, from an empty checkpoint to the end of them; what Spark says each batch took."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from benchmarks.spark.contestants import Contestant
+from benchmarks.spark.files import SCHEMA, Files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the progress of a micro-batch says: rows in and out, and the whole time of its trigger."""
+
+    rows: int
+    rows_out: int
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The batches that brought rows, in order, and the bytes of state that the query leaves on disk."""
+
+    batches: tuple[Batch, ...]
+    warm: int
+    state: int
+
+    @property
+    def nanoseconds(self) -> float:
+        """Nanoseconds a row over all batches that count."""
+        counted = self.batches[self.warm :]
+        return sum(batch.milliseconds for batch in counted) * 1e6 / sum(batch.rows for batch in counted)
+
+    @property
+    def milliseconds(self) -> float:
+        """Milliseconds of the middle batch of those that count."""
+        return median(batch.milliseconds for batch in self.batches[self.warm :])
+
+
+def source(spark: SparkSession, files: Files, room: Path) -> DataFrame:
+    """The files as a stream, one a micro-batch."""
+    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(files.folder(room)))
+
+
+def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
+    """Run the contestant's query once, into a sink that takes everything and does nothing."""
+    checkpoint = room / "checkpoint"
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    rows = contestant.query(source(spark, contestant.files, room))
+    writer = rows.writeStream.format("noop").outputMode("append").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(checkpoint)).start()
+    query.awaitTermination()
+    batches = tuple(
+        Batch(progress["numInputRows"], progress["sink"]["numOutputRows"], progress["durationMs"]["triggerExecution"])
+        for progress in query.recentProgress
+        if progress["numInputRows"]
+    )
+    played = Played(batches, contestant.warm, _bytes(checkpoint / "state"))
+    _require_whole(contestant, played)
+    return played
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _require_whole(contestant: Contestant, played: Played) -> None:
+    files = contestant.files
+    rows = sum(batch.rows for batch in played.batches)
+    if len(played.batches) != files.first or rows != files.rows:
+        raise SystemExit(
+            f"{contestant.name}: {rows} rows in {len(played.batches)} batches were played, not {files.rows} in "
+            f"{files.first}. No figure stands on that."
+        )

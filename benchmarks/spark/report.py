@@ -1,0 +1,38 @@
+"""Figures of Spark as people read them: tables, and the command and the machine that made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.figures import Scale
+from benchmarks.machine import described
+from benchmarks.spark.session import MASTER
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFigures:
+    """What the contests found, ready to be printed."""
+
+    scale: Scale
+    tables: tuple[str, ...]
+    others: float | None
+
+    def text(self, date: str | None) -> str:
+        """The figures under the command and the machine that made them."""
+        made = [
+            "`python -m benchmarks spark`",
+            str(self.scale),
+            described("pyspark", "pandas", share=f"`{MASTER}` on"),
+            *([] if self.others is None else [f"others took {self.others:.0%} of the processor time"]),
+            *([date] if date else []),
+        ]
+        return "\n\n".join([" · ".join(made), *self.tables])
+
+
+def at_most(value: float, bar: float) -> str:
+    """Whether a value stays within its bar.
+
+    >>> at_most(1.2, 1.5)
+    'met: at most 1.5'
+    """
+    return f"{'met' if value <= bar else 'MISSED'}: at most {bar}"

@@ -1,0 +1,216 @@
+"""A spec as plain JSON data and back, exactly; and what differs between two of them, in words.
+
+A document is made of text, numbers, truth values, null, lists and objects. An object says what it is under `is`:
+
+    {"is": "Hopping", "size": {"is": "Duration", "micros": 600000000}, …}     a value of the model, field by field
+    {"is": "TimeDomain", "name": "EVENT"}                                     one of a few words
+    {"is": "user", "name": "Longest", …}                                      Python code: named, and no more than that
+
+No kind has a case of its own: what the modules of the model define is what a document can hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from math import isfinite
+from types import ModuleType
+from typing import Any
+
+from fanlight.errors import SpecError
+from fanlight.model import aggregates, duration, firing, retention, semantics, spec, triggers, watermarks, windows
+from fanlight.model.aggregates import UserAggregate
+from fanlight.model.duration import Duration
+
+Document = Any
+"""What JSON can write: `None`, `bool`, `int`, `float`, `str`, a list or a dict of them."""
+
+MODULES: tuple[ModuleType, ...] = (
+    *(aggregates, duration, firing, retention, semantics),
+    *(spec, triggers, watermarks, windows),
+)
+"""Where the values are defined that a document can hold."""
+
+_IS = "is"
+_USER = "user"
+_PLAIN = (str, bool, int, float, type(None))
+
+
+def _defined(module: ModuleType) -> Iterator[tuple[str, type]]:
+    for name, kind in vars(module).items():
+        is_own = isinstance(kind, type) and kind.__module__ == module.__name__
+        if is_own and (is_dataclass(kind) or issubclass(kind, Enum)):
+            yield name, kind
+
+
+KINDS: dict[str, type] = {name: kind for module in MODULES for name, kind in _defined(module)}
+"""Every kind of value by its name."""
+
+
+def to_document(value: Any) -> Document:
+    """A value of the model as JSON data.
+
+    >>> from fanlight.model.windows import tumbling
+    >>> to_document(tumbling("1 minute"))["size"]
+    {'is': 'Duration', 'micros': 60000000}
+    """
+    kind = type(value)
+    if isinstance(value, Enum):
+        return {_IS: _known(kind, value), "name": value.name}
+    if isinstance(value, UserAggregate):
+        return _named(value)
+    if is_dataclass(value):
+        return {_IS: _known(kind, value), **{f.name: to_document(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, tuple):
+        return [to_document(part) for part in value]
+    if kind in _PLAIN and not (kind is float and not isfinite(value)):
+        return value
+    if callable(value):
+        return {_IS: _USER, "name": value.__qualname__}
+    raise SpecError(f"document: {value!r} is no value of the model, so it cannot be written down. Use one of its own.")
+
+
+def from_document(document: Document) -> Any:
+    """The value that `to_document` wrote down.
+
+    Fields that a newer model has added take their defaults; a field or a kind that this model does not have is
+    refused.
+    """
+    if isinstance(document, list):
+        return tuple(from_document(part) for part in document)
+    if not isinstance(document, dict):
+        return document
+    said = {name: part for name, part in document.items() if name != _IS}
+    kind = document.get(_IS)
+    if kind == _USER:
+        raise SpecError(
+            f"document: {said['name']} is made of Python code, which a document names but does not hold. "
+            "Give the pipeline itself, where it is defined."
+        )
+    if kind not in KINDS:
+        raise SpecError(f"document: this Fanlight has no {kind!r}. Use the Fanlight that wrote it, or a newer one.")
+    made: Any = KINDS[kind]
+    if issubclass(made, Enum):
+        return made[said["name"]]
+    unknown = said.keys() - {f.name for f in fields(made)}
+    if unknown:
+        raise SpecError(
+            f"document: {kind} has no field {', '.join(sorted(unknown))} in this Fanlight. "
+            "Use the Fanlight that wrote it, or a newer one."
+        )
+    return made(**{name: from_document(part) for name, part in said.items()})
+
+
+def differences(one: Document, other: Document) -> list[str]:
+    """What has changed from the document of one spec to that of another, a line for each field.
+
+    >>> from fanlight.model.windows import hopping
+    >>> before, now = hopping("10 minutes", "10 seconds"), hopping("10 minutes", "20 seconds")
+    >>> differences({"window": to_document(before)}, {"window": to_document(now)})
+    ['window: hopping 10 min every 10 s before, hopping 10 min every 20 s now']
+    """
+    told: list[str] = []
+    for name in {**one, **other}:
+        before, now = one.get(name), other.get(name)
+        if before != now:
+            told += _each(name, before, now) or [_changed(name, before, now)]
+    return told
+
+
+def words(document: Document) -> str:
+    """A document as people say it; what is as usual is not mentioned.
+
+    >>> from fanlight.model.triggers import after, at_watermark, every
+    >>> words(to_document(at_watermark(early=every("10 seconds"), late=after(3))))
+    'at watermark early (every 10 s) late (after 3)'
+    """
+    if isinstance(document, list):
+        return (
+            ", ".join(f"{part[0]} = {words(part[1])}" if _is_named(part) else words(part) for part in document)
+            or "none"
+        )
+    if not isinstance(document, dict):
+        return _plain(document)
+    kind: str = document[_IS]
+    made = KINDS.get(kind)
+    if made is Duration:
+        return str(from_document(document))
+    if made is not None and issubclass(made, Enum):
+        return str(document["name"]).lower().replace("_", " ")
+    return " ".join([document["name"] if kind == _USER else _spelled(kind), *_said(made, document)])
+
+
+def _known(kind: type, value: object) -> str:
+    if KINDS.get(kind.__name__) is not kind:
+        raise SpecError(
+            f"document: {value!r} is a {kind.__name__}, which the model does not have. Use one of its own values."
+        )
+    return kind.__name__
+
+
+def _named(aggregate: UserAggregate) -> Document:
+    """A user's aggregate: its name, its fields as far as JSON can tell them, its types."""
+    told = {f.name: getattr(aggregate, f.name) for f in fields(aggregate)}
+    plain = {name: part if type(part) in _PLAIN else type(part).__qualname__ for name, part in told.items()}
+    types = {"state": str(aggregate.state_type), "output": str(aggregate.output_type)}
+    return {_IS: _USER, "name": type(aggregate).__qualname__, **plain, **types}
+
+
+def _each(field: str, before: Document, now: Document) -> list[str]:
+    """What has changed between two lists of named values, name by name; nothing if they are no such lists."""
+    if not all(isinstance(side, list) and all(_is_named(part) for part in side) for side in (before, now)):
+        return []
+    one, other = dict(before), dict(now)
+    changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return [_changed(f"{field}.{name}", one.get(name), other.get(name)) for name in changed]
+
+
+def _is_named(part: Document) -> bool:
+    return isinstance(part, list) and len(part) == 2 and isinstance(part[0], str)
+
+
+def _changed(name: str, before: Document, now: Document) -> str:
+    return f"{name.replace('_', ' ')}: {words(before)} before, {words(now)} now"
+
+
+def _said(kind: type | None, document: Document) -> Iterator[str]:
+    """The fields that are not as usual. What every value of a kind says first needs no name."""
+    usual = {} if kind is None else {f.name: _default(f) for f in fields(kind)}
+    told = [(name, part) for name, part in document.items() if name not in (_IS, "name" if kind is None else _IS)]
+    for place, (name, part) in enumerate(told):
+        if usual.get(name, MISSING) == part:
+            continue
+        leads = place == 0 and (usual.get(name) is MISSING or isinstance(part, str))
+        label = name.replace("_", " ")
+        if isinstance(part, bool):
+            yield label if part else f"not {label}"
+        else:
+            yield _inner(part) if leads else f"{label} {_inner(part)}"
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default is not MISSING:
+        return to_document(field.default)
+    return MISSING if field.default_factory is MISSING else to_document(field.default_factory())
+
+
+def _inner(document: Document) -> str:
+    """The words of a part, in brackets where they could be taken for words of the whole."""
+    told = words(document)
+    if isinstance(document, list):
+        return f"[{told}]"
+    return f"({told})" if isinstance(document, dict) and document[_IS] != "Duration" and " " in told else told
+
+
+def _plain(value: Document) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) and re.fullmatch(r"\w+", value) else repr(value)
+
+
+def _spelled(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()

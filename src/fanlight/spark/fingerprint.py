@@ -1,0 +1,101 @@
+"""Which pipeline a state belongs to: what it was declared as, what it reads, how its keys are shared out.
+
+State written for one pipeline means nothing to another. So its fingerprint stands in the manifest of a checkpoint,
+and in the state of every shard for queries that have no manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fanlight.errors import StateError
+from fanlight.model.document import differences, to_document
+from fanlight.model.spec import WindowSpec
+
+FORMAT = 1
+"""The version of what is kept in a checkpoint: raised when older state can no longer be read as it was meant."""
+
+Fingerprint = Mapping[str, Any]
+"""Plain JSON data: `format`, `spec`, `input` (each column and its type), `shards` (their ids)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference, and what to do about it."""
+
+    told: str
+    remedy: str
+
+
+def fingerprint(spec: WindowSpec, schema: pa.Schema, ids: Sequence[int]) -> dict[str, Any]:
+    """What a pipeline over these columns, on these shards, is known by."""
+    return {
+        "format": FORMAT,
+        "spec": to_document(spec),
+        "input": [[field.name, str(field.type)] for field in schema],
+        "shards": list(ids),
+    }
+
+
+def require_same(stored: Fingerprint, now: Fingerprint, what: str = "This state") -> None:
+    """Refuse to go on from the state of another pipeline, and say what differs."""
+    require_readable(stored["format"], what)
+    refuse(changes(stored, now), what)
+
+
+def changes(stored: Fingerprint, now: Fingerprint) -> list[Change]:
+    """What differs between two fingerprints.
+
+    Only the `delay` of the watermark may: how late records may be is a matter of those to come.
+    """
+    return [*_declared(stored["spec"], now["spec"]), *_columns(stored["input"], now["input"]), *_shares(stored, now)]
+
+
+def refuse(found: Sequence[Change], what: str) -> None:
+    """Raise a `StateError` that tells every change and what to do; nothing happens if there is none."""
+    if found:
+        told = "\n".join(f"  {change.told}" for change in found)
+        remedies = " ".join(dict.fromkeys(change.remedy for change in found))
+        raise StateError(
+            f"{what} was written by another pipeline:\n{told}\n{remedies} "
+            "Or start anew with another checkpoint; what this one holds is untouched."
+        )
+
+
+def require_readable(version: int, what: str) -> None:
+    """Refuse what a newer Fanlight wrote."""
+    if version > FORMAT:
+        raise StateError(
+            f"{what} has format version {version}; this Fanlight reads up to version {FORMAT}. "
+            "Use the Fanlight that wrote it, or a newer one."
+        )
+
+
+def _declared(stored: dict[str, Any], now: dict[str, Any]) -> list[Change]:
+    told = differences(_without_delay(stored), _without_delay(now))
+    return [Change(line, "Declare the pipeline as it was.") for line in told]
+
+
+def _columns(stored: list[list[str]], now: list[list[str]]) -> list[Change]:
+    before, after = (dict(side) for side in (stored, now))
+    remedy = f"Give it the columns it had, as in df.select({', '.join(repr(name) for name in before)})."
+    return [
+        Change(f"input column {name}: {before.get(name, 'none')} before, {after.get(name, 'none')} now", remedy)
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _shares(stored: Fingerprint, now: Fingerprint) -> list[Change]:
+    before, after = (", ".join(map(str, side["shards"])) for side in (stored, now))
+    remedy = "Set spark.sql.shuffle.partitions to what it was, before the pipeline is declared."
+    return [] if before == after else [Change(f"shards: {before} before, {after} now", remedy)]
+
+
+def _without_delay(spec: dict[str, Any]) -> dict[str, Any]:
+    watermark = {name: part for name, part in spec["watermark"].items() if name != "delay"}
+    return {**spec, "watermark": watermark}

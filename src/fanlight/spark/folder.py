@@ -1,0 +1,69 @@
+"""A folder of small files beside Spark's own, on whatever file system the checkpoint is."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyarrow import ArrowException, fs
+
+from fanlight.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder by its file system and its path there."""
+
+    files: fs.FileSystem
+    path: str
+    text: str
+    """As the user wrote it."""
+
+    @staticmethod
+    def of(text: str | os.PathLike[str]) -> Folder:
+        """The folder that Spark means by `text`: a path of this machine, or a URI."""
+        text = os.fspath(text)
+        local = re.sub(r"^file:(//)?(?=/)", "", text)
+        if not re.match(r"^[a-zA-Z][\w+.-]+:/", local):
+            return Folder(fs.LocalFileSystem(), os.path.abspath(local), text)  # noqa: PTH100 -- links stay as they are
+        try:
+            files, path = fs.FileSystem.from_uri(text)
+        except (ArrowException, OSError, ValueError) as problem:
+            raise EngineError(
+                f"The checkpoint {text!r} cannot be reached from here: {problem}. "
+                "Use a path that this process can read and write, such as a shared folder, s3://, gs:// or hdfs://."
+            ) from problem
+        return Folder(files, path, text)
+
+    @property
+    def local(self) -> Path | None:
+        """The path, if the folder is on this machine."""
+        return Path(self.path) if isinstance(self.files, fs.LocalFileSystem) else None
+
+    def exists(self) -> bool:
+        """Whether there is such a folder."""
+        return bool(self.files.get_file_info(self.path).type == fs.FileType.Directory)
+
+    def names(self, name: str) -> list[str]:
+        """What is in the folder `name` in here, hidden files left out; nothing if there is none."""
+        chosen = fs.FileSelector(f"{self.path}/{name}", allow_not_found=True)
+        return sorted(info.base_name for info in self.files.get_file_info(chosen) if info.base_name[0] not in "._")
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if there is none."""
+        try:
+            with self.files.open_input_stream(f"{self.path}/{name}") as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file in place, whole or not at all."""
+        path = f"{self.path}/{name}"
+        self.files.create_dir(path.rpartition("/")[0], recursive=True)
+        draft = f"{path}.{os.getpid()}"
+        with self.files.open_output_stream(draft) as stream:
+            stream.write(content)
+        self.files.move(draft, path)

@@ -1,0 +1,104 @@
+"""The right to run the query of a checkpoint: one process, one query at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from fanlight.errors import StateError
+
+_held: dict[Path, Lease] = {}
+"""The leases of this process. A query that has ended may not have let go of its own yet."""
+
+
+class Query(Protocol):
+    """What a lease asks of a streaming query."""
+
+    @property
+    def isActive(self) -> bool: ...  # noqa: N802 -- PySpark's name
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None: ...  # noqa: N802 -- PySpark's name
+
+
+class Lease:
+    """Held from before a query starts until it ends, or its process does: the lock survives no crash.
+
+    Spark itself would stop the running query of the same session, and let two of different processes run until one of
+    them fails at a commit. The lock is one of this machine's file system; elsewhere there is none, and only Spark's own
+    check remains.
+    """
+
+    def __init__(self, path: Path | None = None, file: int | None = None) -> None:
+        self._path = path
+        self._file = file
+        self._query: Query | None = None
+
+    @classmethod
+    def take(cls, path: Path | None) -> Lease:
+        """The lease that the lock file at `path` stands for; a `StateError` if somebody has it."""
+        if path is None or sys.platform == "win32":
+            return cls()
+        path = path.resolve()
+        earlier = _held.get(path)
+        if earlier is not None and earlier.is_over:
+            earlier.release()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if not _locked(file):
+            holder = os.pread(file, 32, 0).decode(errors="replace").strip()
+            os.close(file)
+            where = "this process" if holder == str(os.getpid()) else f"process {holder}"
+            raise StateError(
+                f"A query is running on the checkpoint {str(path.parent.parent)!r} already, in {where}; two would "
+                "destroy each other's state. Stop that one first, or choose another checkpoint for this one."
+            )
+        os.ftruncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
+        lease = cls(path, file)
+        _held[path] = lease
+        return lease
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the query it was taken for has ended."""
+        if self._query is None:
+            return False
+        try:
+            return not self._query.isActive
+        except Exception:  # noqa: BLE001 -- whatever it is, there is no session left to run the query
+            return True
+
+    def follow(self, query: Query) -> None:
+        """Let go as soon as `query` ends, in whatever way."""
+        self._query = query
+        if self._file is not None:
+            threading.Thread(target=self._wait, args=(query,), name="fanlight-lease", daemon=True).start()
+
+    def release(self) -> None:
+        """Let go; a second time changes nothing."""
+        file, self._file = self._file, None
+        if file is not None:
+            if self._path is not None and _held.get(self._path) is self:
+                del _held[self._path]
+            os.close(file)
+
+    def _wait(self, query: Query) -> None:
+        with suppress(Exception):  # how it ended is for those who run it
+            query.awaitTermination()
+        self.release()
+
+
+def _locked(file: int) -> bool:
+    """Lock an open file for this process; True also where the file system knows no locks."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        return problem.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+    return True

@@ -1,0 +1,66 @@
+"""What every sink answers to, and how it fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Protocol
+
+from fanlight.errors import SinkError
+from fanlight.spark.sinks.batch import Leaving, Part
+
+_WRAPPER = "InvocationTargetException"
+_SECRET = re.compile(r"(?i)((?:password|pwd|secret|token)=)[^;&,)\s]*|(?<=//)[^/@\s]*@")
+
+
+class Sink(Protocol):
+    """One place, and the parts of a result that go there together."""
+
+    guarantee: ClassVar[str]
+    """What a reader of the place may rely on, in words that the docs repeat."""
+    on_executors: ClassVar[bool]
+    """Whether the frame itself is written, several times over, rather than collected once."""
+
+    @property
+    def places(self) -> dict[Part, str]:
+        """Where each part goes, as a user would write it; nothing secret."""
+        ...
+
+    def write(self, leaving: Leaving) -> None:
+        """Take the batch, whole or not at all; a batch that is there already is left as it is."""
+        ...
+
+
+@contextmanager
+def blamed(place: str, number: int, kinds: tuple[type[Exception], ...], remedy: str) -> Iterator[None]:
+    """Turn what a place raises into a `SinkError` that says which batch it refused and what to do."""
+    try:
+        yield
+    except kinds as problem:
+        said = _first_line(problem)
+        told = without_secrets(said)
+        raise SinkError(
+            f"write_to: {place} did not take batch {number}: {told}. Nothing of the batch was written there. "
+            f"{remedy} Then start the query again: it repeats the batch."
+        ) from (problem if told == said else None)
+
+
+def without_secrets(text: str) -> str:
+    """A URL, or what a driver says about it, without passwords.
+
+    >>> without_secrets("jdbc:x://me:secret@host/db?password=secret&ssl=true")
+    'jdbc:x://***@host/db?password=***&ssl=true'
+    """
+    return _SECRET.sub(lambda found: f"{found[1]}***" if found[1] else "***@", text)
+
+
+def _first_line(problem: Exception) -> str:
+    """The sentence that says what is wrong, without what a JVM wraps around it and the stack it appends."""
+    text = str(problem)
+    raised = getattr(problem, "java_exception", None)
+    if raised is not None:
+        inner = raised.getCause() if _WRAPPER in str(raised.toString()) else None
+        text = str((inner or raised).toString())
+    lines = text.strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(problem).__name__

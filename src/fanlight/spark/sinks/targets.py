@@ -1,0 +1,159 @@
+"""From what a user writes to the sinks that take it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from fanlight.errors import SpecError
+from fanlight.spark.sinks.batch import Part
+from fanlight.spark.sinks.calling import CallSink, Function
+from fanlight.spark.sinks.database import Database, DatabaseSink
+from fanlight.spark.sinks.files import is_url
+from fanlight.spark.sinks.folder import FolderSink
+from fanlight.spark.sinks.jdbc import JdbcDatabase
+from fanlight.spark.sinks.lines import LinesSink
+from fanlight.spark.sinks.shape import Shape
+from fanlight.spark.sinks.sink import Sink
+from fanlight.spark.sinks.sqlite import SqliteDatabase
+from fanlight.spark.sinks.tables import table_of
+
+Target = str | os.PathLike[str] | Function
+"""A URL of a database, a path, or a function of (rows, batch)."""
+
+Properties = Mapping[str, str]
+
+KINDS = """
+  'sqlite:///totals.db' with table='totals'    an SQLite database
+  'jdbc:...' with table='totals'               any database with a JDBC driver
+  'totals/' or 'totals.parquet'                a folder of parquet files
+  'totals.jsonl'                               a file of JSON lines
+  a function of (rows, batch)                  whatever it does"""
+
+_SQLITE = "sqlite:///"
+_LINES, _PARQUET = ".jsonl", ".parquet"
+
+
+def sinks_of(
+    shape: Shape,
+    target: Target,
+    *,
+    table: str | None = None,
+    dead_letters: Target | None = None,
+    accounting: Target | None = None,
+    properties: Properties | None = None,
+) -> tuple[Sink, ...]:
+    """The sinks of a result; every part goes somewhere, and those of one database go there together.
+
+    Functions come last, so that they are not called again because another sink failed.
+    """
+    wanted: dict[Part, Target | None] = {
+        Part.ROWS: target,
+        Part.DEAD_LETTERS: dead_letters if dead_letters is not None else _beside(target, Part.DEAD_LETTERS),
+        Part.ACCOUNTING: accounting if accounting is not None else _beside(target, Part.ACCOUNTING),
+    }
+    sinks: list[Sink] = []
+    databases: dict[Database, list[tuple[Part, str]]] = {}
+    for part, place in wanted.items():
+        if place is None:  # handed over with the rows
+            continue
+        database = None if callable(place) else _database(os.fspath(place), properties)
+        if database is not None:
+            databases.setdefault(database, []).append((part, _table_name(part, table, database)))
+        else:
+            sinks.append(_file_or_function(part, place, shape))
+    if table is not None and not databases:
+        raise SpecError(
+            f"write_to: `table` ({table!r}) names a table in a database, and no target is one. Leave it out."
+        )
+    if properties is not None and not any(isinstance(database, JdbcDatabase) for database in databases):
+        raise SpecError("write_to: `properties` are for a JDBC driver, and no target is 'jdbc:...'. Leave them out.")
+    for database, tables in databases.items():
+        sinks.append(DatabaseSink(database, tuple(tables), shape))
+    _require_apart(sinks)
+    _require_fit(sinks, shape)
+    return tuple(sorted(sinks, key=lambda sink: isinstance(sink, CallSink)))
+
+
+def _file_or_function(part: Part, place: Target, shape: Shape) -> Sink:
+    if callable(place):
+        return CallSink(place, part)
+    path = os.fspath(place)
+    if path.endswith(_LINES) and not is_url(path):
+        return LinesSink(str(Path(path).absolute()), part)
+    if path.endswith(("/", _PARQUET)):
+        return FolderSink(path.rstrip("/") if is_url(path) else str(Path(path).absolute()), part, shape)
+    raise SpecError(f"write_to: {path!r} is no target for {part.value}. Use one of these:{KINDS}")
+
+
+def _database(target: str, properties: Properties | None) -> Database | None:
+    if target.startswith("jdbc:"):
+        return JdbcDatabase(target, tuple(sorted((properties or {}).items())))
+    if not target.startswith("sqlite:"):
+        return None
+    path, _, options = target.removeprefix(_SQLITE).partition("?")
+    given = parse_qs(options, keep_blank_values=True)
+    if not target.startswith(_SQLITE) or path in ("", ":memory:") or given.keys() - {"timeout"}:
+        raise SpecError(
+            f"write_to: {target!r} names no SQLite file. Use 'sqlite:///totals.db', 'sqlite:////var/totals.db' for a "
+            "path from the root, and '?timeout=5' behind it for how many seconds to wait for a lock."
+        )
+    timeout = {"timeout": _seconds(target, given["timeout"][-1])} if given else {}
+    return SqliteDatabase(str(Path(path).absolute()), **timeout)
+
+
+def _seconds(target: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SpecError(f"write_to: `timeout` ({text!r}) in {target!r} is no number of seconds.") from None
+
+
+def _table_name(part: Part, table: str | None, database: Database) -> str:
+    if part is Part.ROWS:
+        if not table:
+            raise SpecError(f"write_to: {database.address} needs a table. Name one, as in table='totals'.")
+        return table
+    return f"{table}_{part.value}" if table else part.value
+
+
+def _beside(target: Target, part: Part) -> Target | None:
+    """Where a part goes that nobody placed: next to the rows, or to the function that takes them."""
+    if callable(target):
+        return None
+    path = os.fspath(target)
+    if path.startswith(("sqlite:", "jdbc:")):
+        return path
+    for ending in (_LINES, _PARQUET, "/"):
+        if path.endswith(ending):
+            return f"{path.removesuffix(ending)}_{part.value}{ending}"
+    return path
+
+
+def _require_apart(sinks: list[Sink]) -> None:
+    """Refuse two parts in one file, folder or table."""
+    seen: dict[str, Part] = {}
+    for sink in sinks:
+        if isinstance(sink, CallSink):
+            continue
+        for part, place in sink.places.items():
+            other = seen.setdefault(place, part)
+            if other is not part:
+                raise SpecError(
+                    f"write_to: {other.value} and {part.value} would both go to {place}. Give one another place."
+                )
+
+
+def _require_fit(sinks: list[Sink], shape: Shape) -> None:
+    """Refuse columns that a place has its own use for, before a query starts."""
+    for sink in sinks:
+        if isinstance(sink, DatabaseSink):
+            for part, name in sink.tables:
+                table_of(part, name, shape)
+        elif isinstance(sink, FolderSink) and sink.part is Part.ROWS and "batch" in shape.rows.names:
+            raise SpecError(
+                f"write_to: a result column is called 'batch', as are the subfolders of {sink.path}. "
+                "Give the key or the aggregate another name."
+            )

@@ -1,0 +1,107 @@
+"""A shard's processor under a watermark and a clock that the caller sets: no session, no Java.
+
+PySpark's `TwsTester` keeps state and timers in memory; what is here makes a micro-batch of it, as Spark runs one:
+
+    a new processor over the state ─► the rows of each shard ─► the timers that the watermark has passed
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import LATEST, Timestamp
+from fanlight.operators.plan import Plan
+from fanlight.operators.shard import ShardOperator
+from fanlight.spark.envelope import SHARD, Sent, seal, telling
+from fanlight.spark.processor import ShardProcessor
+from fanlight.spark.store import KEYS, VALUES, SparkStore
+
+ONLY = 0
+"""The id of the one shard there is: what a vector asks of an operator, it asks of one shard."""
+
+_MILLISECOND = 1_000
+_A_ROW = pa.record_batch({"end": [True]})
+
+
+class ShardTester:
+    """One shard on the real processor: `batch` by batch, rows in through the real envelope, `LEAVING` rows out.
+
+    Times are microseconds, and Spark's are whole milliseconds: a watermark between two of them is told as the lower.
+    `folds` says whether the envelope knows how far the shard has come, as it does on the machine the last batch ran
+    on; where it does not, it folds nothing.
+    """
+
+    def __init__(self, spec: WindowSpec, schema: pa.Schema, *, folds: bool = True) -> None:
+        self.spec = spec
+        self.schema = schema
+        self._folds = folds
+        self._harness = _Harness(self._processor())
+
+    def batch(
+        self, records: Sequence[pa.RecordBatch], *, watermark: Timestamp, clock: Timestamp, ends: bool = False
+    ) -> list[Row]:
+        """One micro-batch: the watermark it acts on, the clock it was started at, whether the input ends with it.
+
+        The shard hears of every batch: what comes without records is a heartbeat.
+        """
+        come = list(self._sealed(records, ends=ends))
+        self._harness.renew(self._processor())
+        self._harness.move(watermark, clock)
+        return [*self._harness.test(ONLY, come), *self._harness.expire()]
+
+    def shard(self) -> ShardOperator:
+        """The shard as it stands between two batches, to be read."""
+        self._harness.handle.setGroupingKey(ONLY)
+        chunks = self._harness.handle.getMapState("chunks", KEYS, VALUES)
+        return ShardOperator(Plan.bind(self.spec, self.schema), SparkStore(chunks))
+
+    def _processor(self) -> ShardProcessor:
+        return ShardProcessor(self.spec, self.schema)
+
+    def _sealed(self, records: Sequence[pa.RecordBatch], *, ends: bool) -> Iterator[Row]:
+        placed = (batch.append_column(SHARD, pa.array([0] * len(batch), pa.int32())) for batch in records)
+        sealed = seal(self.spec, self.schema, [ONLY], self._horizon, heartbeat=True)(placed)
+        told = telling([ONLY], Sent.END)(iter([_A_ROW] if ends else []))
+        for rows in chain(sealed, told):
+            yield from (Row(**row) for row in rows.to_pylist())
+
+    def _horizon(self) -> Timestamp | None:
+        return self.shard().watermark if self._folds else None
+
+
+class _Harness(TwsTester):
+    """`TwsTester` with what it lacks in event-time mode: a clock, and timers that follow the rows of their batch.
+
+    Spark does not know the event times of chunks, so it drops none as late; neither does this.
+    """
+
+    def __init__(self, processor: ShardProcessor) -> None:
+        super().__init__(processor, timeMode="EventTime", eventTimeExtractor=lambda _: sys.maxsize)
+
+    def renew(self, processor: ShardProcessor) -> None:
+        """Spark makes a processor for each micro-batch: only what is in the state outlives one."""
+        self.processor = processor
+        processor.init(self.handle)
+
+    def move(self, watermark: Timestamp, clock: Timestamp) -> None:
+        """Move both, never back; before a watermark there is 0, as on Spark."""
+        self._currentWatermarkMs = max(self._currentWatermarkMs, _milliseconds(watermark))
+        self._currentProcessingTimeMs = max(self._currentProcessingTimeMs, _milliseconds(clock))
+        self.handle.setWatermark(self._currentWatermarkMs)
+
+    def expire(self) -> Iterable[Any]:
+        """What leaves because the watermark has passed timers."""
+        return self._handleExpiredTimers()
+
+
+def _milliseconds(time: Timestamp) -> int:
+    """As Spark tells it; its watermark follows times of records, so it never comes to the end of time."""
+    return min(time, LATEST) // _MILLISECOND

@@ -1,0 +1,191 @@
+"""`write_to`: one query that hands every batch, whole, to the sinks of a result."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fanlight.errors import SpecError
+from fanlight.model.duration import Duration, DurationLike
+from fanlight.spark.manifest import Manifest, guard
+from fanlight.spark.signals import Signals
+from fanlight.spark.sinks.batch import Leaving, Part
+from fanlight.spark.sinks.database import DatabaseSink
+from fanlight.spark.sinks.files import is_url
+from fanlight.spark.sinks.jdbc import JdbcDatabase
+from fanlight.spark.sinks.jvm import require_jvm
+from fanlight.spark.sinks.shape import Shape
+from fanlight.spark.sinks.sink import Sink
+from fanlight.spark.sinks.targets import Properties, Target, sinks_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from fanlight.spark.run import SparkRun
+
+
+def write(
+    run: SparkRun,
+    target: Target,
+    *,
+    table: str | None = None,
+    dead_letters: Target | None = None,
+    accounting: Target | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    available_now: bool = False,
+    flush: bool = False,
+    every: DurationLike | None = None,
+    name: str | None = None,
+    properties: Properties | None = None,
+) -> StreamingQuery | None:
+    """Write a result, its dead letters and its accounting; a stream's query is started and returned.
+
+    `target`, `dead_letters` and `accounting` are each the URL of a database (with `table`), a folder, a file of JSON
+    lines or a function of (rows, batch); the latter two go beside the first unless they are told where.
+    `available_now` takes what is there and ends; `flush` then ends the input, so that every open window fires: the call
+    returns when all is read, with the query that lets them, and a record that comes after that is a dead letter.
+    `every` starts a batch that often. A batch DataFrame is written once, as batch 0 of the query `name`; without a name
+    every call is a query of its own.
+    """
+    shape = Shape.of(run.plan, run.letters)
+    sinks = sinks_of(
+        shape,
+        target,
+        table=table,
+        dead_letters=dead_letters,
+        accounting=accounting,
+        properties=properties,
+    )
+    _require_reach(sinks, run.source.sparkSession)
+    if not run.source.isStreaming:
+        _require_batch(checkpoint=checkpoint, available_now=available_now, every=every)
+        BatchWriter(sinks, shape).deliver(run.leaving(), name or f"batch-{uuid.uuid4().hex}", 0)
+        return None
+    if checkpoint is None:
+        raise SpecError(
+            "write_to: a stream needs `checkpoint`, a folder that keeps its state and how far it has read; without it "
+            "a restart would begin again and write everything twice. Name one, as in checkpoint='checkpoint/'."
+        )
+    if available_now and every is not None:
+        raise SpecError("write_to: `available_now` ends when all is read, and `every` never does. Use one of them.")
+    if flush and not available_now:
+        raise SpecError("write_to: `flush` ends the input with what is there now. Say available_now=True as well.")
+    place = os.fspath(checkpoint)
+    lease = guard(place, Manifest.of(run))
+    try:
+        signals = Signals.of(place)
+        writing = run.leaving(signals.folder).writeStream.foreachBatch(BatchWriter(sinks, shape, place))
+        writing = writing.outputMode("append").option("checkpointLocation", place)
+        if name is not None:
+            writing = writing.queryName(name)
+        if available_now:
+            writing = writing.trigger(availableNow=True)
+        elif every is not None:
+            writing = writing.trigger(processingTime=f"{Duration.of(every).micros} microseconds")
+        if flush:
+            writing.start().awaitTermination()
+            signals.end()
+        query = writing.start()
+    except BaseException:
+        lease.release()
+        raise
+    lease.follow(query)
+    return query
+
+
+def describe(
+    run: SparkRun,
+    target: Target,
+    *,
+    table: str | None = None,
+    dead_letters: Target | None = None,
+    accounting: Target | None = None,
+    properties: Properties | None = None,
+) -> str:
+    """Where `write` would put each part of a result, and what is guaranteed there, a line each; nothing is written."""
+    sinks = sinks_of(
+        Shape.of(run.plan, run.letters),
+        target,
+        table=table,
+        dead_letters=dead_letters,
+        accounting=accounting,
+        properties=properties,
+    )
+    lines = {
+        part: f"{part.value.replace('_', ' ')} → {place}\n    {sink.guarantee}"
+        for sink in sinks
+        for part, place in sink.places.items()
+    }
+    return "\n".join(lines[part] for part in Part)
+
+
+class BatchWriter:
+    """What Spark calls with each batch. Holds plain values only: Spark Connect sends it to another process."""
+
+    def __init__(self, sinks: tuple[Sink, ...], shape: Shape, checkpoint: str | None = None) -> None:
+        self._sinks = sinks
+        self._shape = shape
+        self._checkpoint = checkpoint
+        self._query: str | None = None
+
+    def __call__(self, leaving: DataFrame, number: int) -> None:
+        """Called by Spark, once for each batch and again for one that a crash left unfinished."""
+        if self._query is None:
+            assert self._checkpoint is not None
+            self._query = durable_id(leaving.sparkSession, self._checkpoint)
+        self.deliver(leaving, self._query, number)
+
+    def deliver(self, frame: DataFrame, query: str, number: int) -> None:
+        """Hand the batch to every sink. It is computed once: collected, or kept for the executors to write."""
+        kept = any(sink.on_executors for sink in self._sinks)
+        with computed(Leaving(query, number, frame.persist() if kept else frame, self._shape), kept=kept) as leaving:
+            for sink in self._sinks:
+                sink.write(leaving)
+
+
+@contextmanager
+def computed(leaving: Leaving, *, kept: bool) -> Iterator[Leaving]:
+    """The batch, computed now, also if every sink has it already: Spark keeps no state of a batch nobody computes."""
+    try:
+        if kept:
+            leaving.frame.count()
+        else:
+            _ = leaving.batch
+        yield leaving
+    finally:
+        if kept:
+            leaving.frame.unpersist()
+
+
+def durable_id(session: SparkSession, checkpoint: str) -> str:
+    """The id that a query keeps as long as its checkpoint: Spark writes it there when the query first starts."""
+    # Spark takes the path of a reader for a pattern
+    path = re.sub(r"([\\\[\]{}*?])", r"\\\1", checkpoint.rstrip("/"))
+    lines = [row[0] for row in session.read.text(f"{path}/metadata").collect()]
+    return str(json.loads("".join(lines))["id"])
+
+
+def _require_reach(sinks: tuple[Sink, ...], session: SparkSession) -> None:
+    for sink in sinks:
+        places: list[str] = []
+        if isinstance(sink, DatabaseSink) and isinstance(sink.database, JdbcDatabase):
+            places = [sink.database.address]
+        elif sink.on_executors:
+            places = [place for place in sink.places.values() if is_url(place)]
+        for place in places:
+            require_jvm(session, place)
+
+
+def _require_batch(**given: object) -> None:
+    said = [name for name, value in given.items() if value]
+    if said:
+        raise SpecError(
+            f"write_to: `{said[0]}` is for streams, and this is a batch DataFrame, which is read and written once. "
+            "Leave it out."
+        )

@@ -1,0 +1,143 @@
+"""A vector's steps on the processor that runs on Spark, one micro-batch a step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from fanlight.embedded.reading import windows_table
+from fanlight.kernels.times import read_times
+from fanlight.model.duration import Duration
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.triggers import OnSignal
+from fanlight.model.watermarks import BoundedDisorder
+from fanlight.operators.accounting import DeadLetters
+from fanlight.operators.plan import Plan
+from fanlight.operators.watermark import Watermarks
+from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
+from fanlight.spark.tester import ShardTester
+from fanlight.spark.transit import opened
+from fanlight.testing.vectors.adopt import NotAdoptedError
+from fanlight.testing.vectors.drive import NO_WORD, Word
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """What one micro-batch takes in, and what it acts on; with it the input may end."""
+
+    records: pa.RecordBatch | None
+    watermark: Timestamp
+    clock: Timestamp
+    ends: bool = False
+
+
+class MicroBatches(ABC):
+    """A vector's steps as micro-batches.
+
+    Spark moves its watermark itself, so the vector's own strategy is run here and the processor is told its outcome. A
+    micro-batch is judged as a whole; a strategy that judges record by record says the same about a bundle of one.
+    """
+
+    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+        refuse(spec)
+        self.spec = replace(spec, watermark=BoundedDisorder(Duration(0)))
+        self.plan = Plan.bind(self.spec, schema)
+        self._per_record = isinstance(spec.watermark, BoundedDisorder) and spec.watermark.per_record
+        self._watermarks = Watermarks(spec.watermark)
+        self._clock: Timestamp = 0
+        self._firings: list[pa.RecordBatch] = []
+        self._letters: list[pa.RecordBatch] = []
+
+    @abstractmethod
+    def run(self, batch: MicroBatch) -> Iterable[tuple[str, bytes]]:
+        """Run one micro-batch; the kind and the chunk of what leaves."""
+
+    def bundle(self, records: pa.RecordBatch, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
+        """Take records in, as one step."""
+        if self._per_record and len(records) > 1:
+            raise NotAdoptedError("Spark judges a micro-batch as a whole, and this bundle is judged record by record")
+        times, faults = read_times(records.column(self.spec.time), self.spec.unit)
+        readable = times[faults == 0]
+        self._move(clock)
+        self._watermarks.observe(side, int(readable.max()) if len(readable) else None, self._clock)
+        self._step(records)
+
+    def watermark(self, watermark: Timestamp, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
+        """Move the watermark, of one input if `side` names it.
+
+        At the end of time it expires every window whose lateness is not forever, as the end of the input does; Spark's
+        own comes only as far as times of records can.
+        """
+        self._move(clock)
+        self._watermarks.explicit(side, watermark)
+        self._step(ends=self._watermarks.current == END_OF_TIME and not self.spec.lateness.is_forever)
+
+    def clock(self, clock: Timestamp, *, word: Word = NO_WORD) -> None:
+        """Move the clock."""
+        self._move(clock)
+        self._step()
+
+    def signal(self, word: Word) -> None:
+        """Let a step pass: no trigger here heeds the signal."""
+        self._step()
+
+    def tick(self) -> None:
+        """Let a step pass in which nothing comes."""
+        self._step()
+
+    def end(self) -> None:
+        """The input ends."""
+        self._step(ends=True)
+
+    def firings(self) -> pa.Table:
+        """The firings since the last call."""
+        fired, self._firings = self._firings, []
+        return pa.Table.from_batches(fired, schema=self.plan.result)
+
+    def dead_letters(self) -> pa.Table:
+        """The dead letters since the last call."""
+        buried, self._letters = self._letters, []
+        return pa.Table.from_batches(buried, schema=DeadLetters(self.plan.schema).schema)
+
+    def _move(self, clock: Timestamp | None) -> None:
+        if clock is not None:
+            self._clock = max(self._clock, clock)
+            self._watermarks.tick(self._clock)
+
+    def _step(self, records: pa.RecordBatch | None = None, *, ends: bool = False) -> None:
+        left = {FIRING: self._firings, LETTER: self._letters}
+        for kind, chunk in self.run(MicroBatch(records, self._watermarks.current, self._clock, ends)):
+            left[kind].append(opened(chunk))
+
+
+class SparkDriver(MicroBatches):
+    """The real processor and the real envelope, over state that is kept in memory."""
+
+    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+        super().__init__(spec, schema)
+        self._tester = ShardTester(self.spec, schema)
+
+    def run(self, batch: MicroBatch) -> Iterable[tuple[str, bytes]]:
+        """Run one micro-batch; the kind and the chunk of what leaves."""
+        records = [] if batch.records is None else [batch.records]
+        rows = self._tester.batch(records, watermark=batch.watermark, clock=batch.clock, ends=batch.ends)
+        return [(row["kind"], row["payload"]) for row in rows if row["kind"] != ACCOUNT]
+
+    def checkpoint_restore(self) -> None:
+        """Nothing to do: every micro-batch makes a new processor, and only the state outlives it."""
+
+    def state(self) -> pa.Table:
+        """The live windows and what is in them."""
+        return windows_table(self._tester.shard(), START_OF_TIME, END_OF_TIME)
+
+
+def refuse(spec: WindowSpec) -> None:
+    """Raise the reason if Spark cannot carry this spec."""
+    if spec.in_processing_time:
+        raise NotAdoptedError("windows of processing time are not bound to Spark yet")
+    if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
+        raise NotAdoptedError("a trigger that waits for the caller's signal has no caller on Spark")

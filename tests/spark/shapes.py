@@ -1,0 +1,203 @@
+"""Pipeline shapes and the records they run on: every kind of window, trigger, accumulation, key and value.
+
+Not every combination: each shape takes the next choice of every list, at a pace of its own, so that every choice meets
+many of the others. The lists and paces are fixed, so the shapes are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+import fanlight as fl
+from fanlight.model.aggregates import Aggregate
+from fanlight.model.duration import Duration
+from fanlight.model.firing import Accumulation
+from fanlight.model.semantics import Semantics
+from fanlight.model.spec import WindowSpec
+from fanlight.model.triggers import Trigger
+from fanlight.model.watermarks import BoundedDisorder
+from fanlight.model.windows import WindowKind
+
+MOMENT = pa.timestamp("us", "UTC")
+SCHEMA = pa.schema(
+    {
+        "ts": MOMENT,
+        "text": pa.string(),
+        "price": pa.decimal128(10, 2),
+        "day": pa.date32(),
+        "at": MOMENT,
+        "flag": pa.bool_(),
+        "raw": pa.binary(),
+        "number": pa.float64(),
+        "v": pa.int64(),
+        "pair": pa.struct({"x": pa.int64(), "name": pa.string()}),
+        "spot": pa.struct(
+            {
+                "x": pa.int32(),
+                "tags": pa.list_(pa.string()),
+                "place": pa.struct({"name": pa.string(), "on": pa.date32()}),
+            }
+        ),
+    }
+)
+
+BASE = datetime(2026, 1, 1, tzinfo=UTC)
+DELAY = 5_000_000
+
+SECONDS: tuple[tuple[float | None, ...], ...] = (
+    (1.5, 9.25, 4, 12.75, 3.125, 19.5, 7, 16.25, 11, 20.0004, 14.5, 2.25),
+    (24, 15.75, 31.5, 22.25, 40.5, 18, 27.0625, 36, None, 29.75, 33.5, 17.125),
+    (2.75, 45, 13.5, 52.25, 6.5, 60.001, 38.75, 9.75, 55.5, 21.5, None, 48.125, 34.25, 0.5),
+)
+"""The times of three micro-batches, in order of arrival. The third comes behind the watermark of the first, 15 s."""
+
+TEXTS = ("tea", "water", None, "café", "")
+PRICES = (Decimal("3.25"), None, Decimal("-1.00"), Decimal("99999999.99"))
+DAYS = (date(2026, 1, 1), date(1969, 12, 31), None)
+MOMENTS = (BASE, BASE - timedelta(microseconds=1), None, datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC))
+FLAGS = (True, False, None, True)
+RAWS = (b"\x00\xff", None, b"", b"tea", b"\x00")
+NUMBERS = (0.25, -0.0, None, 2.0, math.nan, 0.0, -7.75)
+VALUES = (4, -1, None, 7, 0, 12, -3)
+
+
+def bundles() -> list[pa.Table]:
+    """The records of each micro-batch."""
+    tables, number = [], 0
+    for seconds in SECONDS:
+        rows = [record(number + place, second) for place, second in enumerate(seconds)]
+        tables.append(pa.Table.from_pylist(rows, schema=SCHEMA))
+        number += len(rows)
+    return tables
+
+
+def record(number: int, second: float | None) -> dict[str, Any]:
+    """One record; every column has its own rhythm, and most have nulls."""
+    tags = [None, [], ["a", None], ["b"]][number % 4]
+    place = None if number % 5 == 0 else {"name": TEXTS[number % 5], "on": DAYS[number % 3]}
+    return {
+        "ts": None if second is None else BASE + timedelta(seconds=second),
+        "text": TEXTS[number % 5],
+        "price": PRICES[number % 4],
+        "day": DAYS[number % 3],
+        "at": MOMENTS[number % 4],
+        "flag": FLAGS[number // 2 % 4],
+        "raw": RAWS[number % 5],
+        "number": NUMBERS[number % 7],
+        "v": VALUES[number * 3 % 7],
+        "pair": None if number % 6 == 2 else {"x": VALUES[number % 7], "name": TEXTS[number // 2 % 5]},
+        "spot": None if number % 7 == 3 else {"x": number, "tags": tags, "place": place},
+    }
+
+
+WINDOWS: tuple[WindowKind, ...] = (
+    fl.tumbling("10 seconds"),
+    fl.hopping("20 seconds", every="5 seconds"),
+    fl.tumbling("7 seconds", offset="3 seconds"),
+    fl.hopping("10 seconds", every="4 seconds"),
+    fl.global_window(),
+    fl.hopping("1 minute", every="15 seconds", offset="-5 seconds"),
+)
+
+LASTING: tuple[Trigger, ...] = (
+    fl.at_watermark(),
+    fl.at_watermark(early=fl.after(2), late=fl.after(1)),
+    fl.repeat(fl.after(3)),
+    fl.at_watermark(early=fl.every("10 seconds"), late=fl.after(2)),
+    fl.at_expiry(),
+    fl.at_watermark(early=fl.every("6 seconds", domain="event"), late=fl.every("4 seconds")),
+    fl.never(),
+    fl.repeat(fl.any_of(fl.after(4), fl.after_delay("3 seconds"))),
+    fl.at_watermark(early=fl.in_order(fl.after(1), fl.all_of(fl.after(2), fl.after_delay("1 second")))),
+    fl.every("5 seconds"),
+    fl.in_order(fl.after(2), fl.at_watermark(late=fl.after(2))),
+)
+"""Triggers that do not finish before their window expires: nothing is lost to them."""
+
+KEYS: tuple[tuple[str, ...], ...] = (
+    ("text",),
+    ("price",),
+    (),
+    ("day",),
+    ("at",),
+    ("flag",),
+    ("raw",),
+    ("text", "flag"),
+    ("number",),
+    ("day", "price", "raw"),
+)
+
+AGGREGATES: tuple[dict[str, Aggregate], ...] = (
+    {"least": fl.min("price"), "most": fl.max("at"), "mean": fl.avg("v")},
+    {"best": fl.top("pair", 2, by="x"), "first": fl.first("text"), "last": fl.last("at")},
+    {"all": fl.list("spot")},
+    {"kinds": fl.count_distinct("text"), "middle": fl.median("v"), "low": fl.quantile("number", 0.25)},
+    {"some": fl.any("flag"), "every": fl.all("flag"), "spread": fl.stddev("v"), "wide": fl.variance("price")},
+    {"least": fl.min("text"), "most": fl.max("raw"), "first": fl.first("day"), "last": fl.last("text")},
+    {"came": fl.list("v", by_arrival=True), "known": fl.count("spot"), "sum": fl.sum("price")},
+)
+
+ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.RETRACTING, Accumulation.DISCARDING)
+LATENESSES = (Duration.of("1 hour"), Duration.FOREVER, Duration.of("40 seconds"))
+"""Longer than anything here is late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A pipeline, and the name a test calls it by."""
+
+    name: str
+    spec: WindowSpec
+
+
+def shape(number: int, **fields: Any) -> Shape:
+    """The shape of that number, with some fields given."""
+    named: Mapping[str, Aggregate] = {"n": fl.count(), "total": fl.sum("v"), **_next(AGGREGATES, number)}
+    spec = WindowSpec(
+        **{
+            "time": "ts",
+            "window": _next(WINDOWS, number),
+            "aggregates": tuple(named.items()),
+            "keys": _next(KEYS, number),
+            "trigger": _next(LASTING, number),
+            "accumulation": _next(ACCUMULATIONS, number + number // 6),
+            "lateness": _next(LATENESSES, number // 2),
+            "watermark": BoundedDisorder(Duration(DELAY)),
+            **fields,
+        }
+    )
+    return Shape(f"{number:02d}-{type(spec.window).__name__}-{'-'.join(spec.keys) or 'whole'}".lower(), spec)
+
+
+def _next(choices: tuple[Any, ...], number: int) -> Any:
+    return choices[number % len(choices)]
+
+
+CALM = [shape(number) for number in range(60)]
+"""Shapes that lose nothing, whatever the order and the cut: every engine ends up with the same panes."""
+
+_FINISHING: tuple[Trigger, ...] = (
+    fl.after(2),
+    fl.at_watermark(early=fl.after(1), late=None),
+    fl.until(fl.repeat(fl.after(2)), fl.at_watermark(late=None)),
+    fl.any_of(fl.after(3), fl.at_watermark(late=None)),
+)
+
+_PEERS = ("fanlight", "beam", "flink", "kafka", "malhar", "spark", "samza", "risingwave")
+
+LOSSY = [
+    *(shape(60 + n, lateness=Duration.of(f"{n % 3 * 4} seconds"), updated_only=n % 2 == 1) for n in range(4)),
+    *(shape(64 + n, trigger=trigger, lateness=Duration.of("3 seconds")) for n, trigger in enumerate(_FINISHING)),
+    *(
+        shape(68 + n, semantics=Semantics.named(peer), lateness=Duration.of("6 seconds"))
+        for n, peer in enumerate(_PEERS)
+    ),
+]
+"""Shapes of which some records come too late, or find a pane that has finished."""

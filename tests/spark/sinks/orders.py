@@ -1,0 +1,154 @@
+"""Orders that come out of order, pipelines over them, and what their tables hold in the end."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import fanlight as fl
+from fanlight.operators.accounting import DeadLetters
+from fanlight.operators.plan import Plan
+from fanlight.spark.sinks.batch import Batch, Leaving
+from fanlight.spark.sinks.shape import ACCOUNTING, Shape
+
+BASE = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)})
+DDL = "ts timestamp, k string, v bigint, price decimal(10,2)"
+
+Declared = Callable[[Any], fl.Result]
+Row = dict[str, Any]
+
+
+def bundle(*records: tuple[int, str | None, int | None]) -> pa.Table:
+    """Records as (second, key, value); the price is a quarter of the value."""
+    rows = [
+        {
+            "ts": BASE + timedelta(seconds=second),
+            "k": key,
+            "v": value,
+            "price": None if value is None else Decimal(value) / 4,
+        }
+        for second, key, value in records
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+BUNDLES = [
+    bundle((1, "a", 1), (4, "b", 2), (9, "a", None), (11, None, 4), (3, "a", 5)),
+    bundle((25, "a", 6), (8, "b", 7), (14, "c", 8), (26, None, 9)),
+    bundle((2, "a", 10), (31, "b", 11), (17, "a", 12), (44, "c", 13)),
+    bundle((200, "a", 14), (13, "a", 20), (61, "b", 15)),
+    bundle((205, "a", 16), (5, "late", 99)),
+    bundle((300, "a", 17), (6, "late", 98)),
+]
+"""The fifth acts on the watermark of 195 s, so the sixth's record of 6 s comes when its windows have expired."""
+
+
+def corrected(source: Any) -> fl.Result:
+    """Fires early, on time and late, and takes back what it said."""
+    return (
+        fl.stream(source, time="ts", delay="5 seconds")
+        .key_by("k")
+        .window(fl.hopping("20 seconds", every="10 seconds"), lateness="1 minute")
+        .trigger(fl.at_watermark(early=fl.after(2), late=fl.after(1)))
+        .retracting()
+        .agg(n=fl.count(), revenue=fl.sum("price"), values=fl.list("v"))
+    )
+
+
+def accumulated(source: Any) -> fl.Result:
+    """Without keys, in the one window that has neither start nor end."""
+    stream = fl.stream(source, time="ts", delay="5 seconds").window(fl.global_window())
+    return stream.trigger(fl.repeat(fl.after(2))).agg(n=fl.count(), top=fl.max("price"))
+
+
+def increments(source: Any) -> fl.Result:
+    """Each firing carries what is new."""
+    stream = fl.stream(source, time="ts", delay="5 seconds").key_by("k")
+    windowed = stream.window(fl.tumbling("10 seconds"), lateness="1 minute")
+    return windowed.trigger(fl.at_watermark(early=fl.after(2), late=fl.after(1))).discarding().agg(n=fl.count())
+
+
+def once(source: Any) -> fl.Result:
+    """Fires once."""
+    stream = fl.stream(source, time="ts", delay="5 seconds").key_by("k").window(fl.tumbling("10 seconds"))
+    return stream.agg(n=fl.count(), revenue=fl.sum("price"))
+
+
+def shape_of(declared: Declared, schema: pa.Schema = SCHEMA) -> Shape:
+    return Shape.of(Plan.bind(declared([]).spec, schema), DeadLetters(schema).schema)
+
+
+def stepped(declared: Declared, bundles: list[pa.Table]) -> list[pa.Table]:
+    """What each step gives on the embedded engine: each bundle with the watermark of those before it, then that."""
+    operator = fl.WindowOperator(replace(declared([]).spec, watermark=fl.Explicit()), schema=SCHEMA)
+    reached: int | None = None
+    given = []
+    for table in bundles:
+        operator.add(table, watermark=reached)
+        given.append(operator.take())
+        latest = int(pc.max(table["ts"].cast(pa.int64())).as_py()) - 5_000_000
+        reached = latest if reached is None else max(reached, latest)
+    operator.advance(watermark=reached)
+    return [*given, operator.take()]
+
+
+def standing(rows: pa.Table, *more: str) -> dict[Any, Row]:
+    """The last firing of each (key, window), and of each further field of the pane that is named, row by row."""
+    left: dict[Any, Row] = {}
+    for row in rows.to_pylist():
+        pane = row.pop("pane")
+        window = (row["window"]["start"], row["window"]["end"])
+        left[(row.get("k"), *window, *(pane[name] for name in more))] = row | {"pane": pane}
+    return left
+
+
+def handed(shape: Shape, number: int, rows: pa.Table, *, query: str = "q", letters: pa.Table | None = None) -> Leaving:
+    """A batch as a sink on the driver is handed it: such a sink does not ask where it was computed."""
+    account = {"batch": number, "shard": 0, "received": 3, "accepted": 2, "duplicates": 0, "dead_letters": 1}
+    leaving = Leaving(query, number, None, shape)
+    leaving.batch = Batch(
+        query,
+        number,
+        rows.select(shape.rows.names),
+        shape.dead_letters.empty_table() if letters is None else letters,
+        pa.Table.from_pylist([account], schema=ACCOUNTING),
+    )
+    return leaving
+
+
+def put(folder: Path, bundles: list[pa.Table], start: int = 0) -> None:
+    """One file a bundle. Spark reads files in the order they were changed, so each says its own second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, table in enumerate(bundles, start):
+        file = folder / f"{number:03d}.parquet"
+        pq.write_table(table, file)
+        os.utime(file, (1_700_000_000 + number,) * 2)
+
+
+def streamed(spark: SparkSession, folder: Path, declared: Declared) -> fl.Result:
+    """The pipeline over the files of a folder, one a micro-batch."""
+    return declared(spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder)))
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Let this process write no file longer than `size`: to it, the disk is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -1,0 +1,152 @@
+"""Any database by JDBC, shown on Derby, which Spark carries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import fanlight as fl
+from fanlight.errors import SinkError
+from fanlight.spark.writing import write
+
+from .orders import BASE, BUNDLES, corrected, put, standing, stepped, streamed
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture
+def url(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """A database of its own; Derby's log would lie in the folder the tests were started from."""
+    jvm: Any = spark._jvm
+    jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+    yield f"jdbc:derby:{tmp_path}/derby;create=true"
+    # Derby says goodbye by raising
+    with pytest.raises(Exception, match="shutdown"):
+        jvm.java.sql.DriverManager.getConnection(f"jdbc:derby:{tmp_path}/derby;shutdown=true")
+
+
+def asked(spark: SparkSession, url: str, question: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in spark.read.jdbc(url, f"({question}) answer").collect()]
+
+
+def utc(moment: datetime) -> datetime:
+    """The moment that a clock which shows `moment` in UTC is at, as Spark hands it out in the driver's zone."""
+    return moment.astimezone().replace(tzinfo=None)
+
+
+def test_a_stream_becomes_a_table_and_a_repeated_batch_changes_nothing(
+    spark: SparkSession, tmp_path: Path, url: str
+) -> None:
+    put(tmp_path / "in", BUNDLES)
+    died: list[int] = []
+
+    def dies(counts: pa.Table, batch: Any) -> None:
+        if batch.number == 3 and not died:
+            died.append(batch.number)
+            raise RuntimeError("the lights went out")
+
+    for ending in ("the lights went out", None):
+        run = streamed(spark, tmp_path / "in", corrected)._spark
+        options = {"checkpoint": str(tmp_path / "checkpoint"), "available_now": True, "accounting": dies}
+        query = write(run, url, table="totals", **options)
+        assert query is not None
+        if ending is None:
+            query.awaitTermination(240)
+        else:
+            with pytest.raises(Exception, match=ending):
+                query.awaitTermination(240)
+        assert not query.isActive
+    columns = (
+        'SELECT "k", "window_start", "window_end", "n", "revenue", CAST("values" AS VARCHAR(99)) "v" FROM "totals"'
+    )
+    expected = [
+        (*key[:1], *map(utc, key[1:]), row["n"], row["revenue"], json.dumps(row["values"], separators=(",", ":")))
+        for key, row in standing(pa.concat_tables(stepped(corrected, BUNDLES))).items()
+    ]  # fmt: skip
+    assert sorted(asked(spark, url, columns), key=repr) == sorted(expected, key=repr)
+    letters = asked(spark, url, 'SELECT "reason", "batch" FROM "totals_dead_letters"')
+    assert letters == [("expired", 5)]
+    assert len(asked(spark, url, 'SELECT DISTINCT "query" FROM "fanlight_batches"')) == 1
+
+
+FULL = {
+    "ts": BASE,
+    "x": 0.1,
+    "day": date(1500, 2, 28),
+    "flag": True,
+    "small": 7,
+    "price": Decimal("123456789012345678901.000000001"),
+    "moment": BASE + timedelta(microseconds=1),
+    "raw": b"\x00\xff",
+    "nested": {"at": BASE, "price": Decimal("1.50")},
+}
+DDL = (
+    "ts timestamp, x double, day date, flag boolean, small smallint, price decimal(30,9), moment timestamp, "
+    "raw binary, nested struct<at: timestamp, price: decimal(4,2)>"
+)
+
+
+def every_type(source: Any) -> fl.Result:
+    stream = fl.stream(source, time="ts").key_by("x", "day", "flag", "small", "price", "moment")
+    return stream.window(fl.tumbling("1 s")).agg(n=fl.count(), raw=fl.last("raw"), all=fl.list("nested"))
+
+
+def test_every_type_is_kept_exactly_and_found_again(spark: SparkSession, url: str) -> None:
+    """Each key is written twice, the second time under another name: it must find its row, nulls too."""
+    nulls = dict.fromkeys(FULL) | {"ts": BASE}
+    zone = spark._jvm.java.util.TimeZone
+    before = zone.getDefault()
+    zone.setDefault(zone.getTimeZone("America/New_York"))  # the database holds UTC wherever the JVM is
+    try:
+        run = every_type(spark.createDataFrame([FULL, nulls], DDL))._spark
+        for name in ("monday", "tuesday"):
+            write(run, url, table="APP.totals", name=name)
+    finally:
+        zone.setDefault(before)
+    text = (
+        'CAST("day" AS CHAR(10)), "flag", "small", "price", CAST("moment" AS VARCHAR(30)), CAST("all" AS VARCHAR(99))'
+    )
+    question = f'SELECT "x", {text}, "n" FROM APP."totals" ORDER BY "x"'
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    answer = connection.createStatement().executeQuery(question)
+    rows = []
+    while answer.next():
+        rows.append([answer.getString(place) for place in range(1, 9)])
+    connection.close()
+    assert rows == [
+        ["0.1", "1500-02-28", "true", "7", "123456789012345678901.000000001", "2026-01-01 00:00:00.000001",
+         '[{"at":"2026-01-01T00:00:00.000000Z","price":"1.50"}]', "1"],
+        [None, None, None, None, None, None, "[]", "1"],
+    ]  # fmt: skip
+    assert asked(spark, url, 'SELECT "raw" FROM APP."totals" WHERE "x" > 0') == [(bytearray(b"\x00\xff"),)]
+
+
+def test_a_table_of_other_columns_fails_the_batch_whole(spark: SparkSession, url: str) -> None:
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    connection.createStatement().execute('CREATE TABLE "totals_dead_letters" ("mine" INT)')
+    connection.close()
+    broken = FULL | {"ts": None}
+    run = every_type(spark.createDataFrame([FULL, broken], DDL))._spark
+    with pytest.raises(SinkError, match=r"derby;create=true did not take batch 0: .*SQL.*a table of other columns"):
+        write(run, url, table="totals")
+    assert asked(spark, url, 'SELECT * FROM "totals"') == []
+    assert asked(spark, url, 'SELECT * FROM "fanlight_batches"') == []
+
+
+def test_a_database_without_a_driver_is_named_without_its_password(spark: SparkSession) -> None:
+    run = every_type(spark.createDataFrame([FULL], DDL))._spark
+    with pytest.raises(
+        SinkError, match=r"jdbc:none:x\?password=\*\*\* did not take batch 0: .*No suitable driver"
+    ) as it:
+        write(run, "jdbc:none:x?password=hunter2", table="totals")
+    assert "hunter2" not in str(it.value)
+    with pytest.raises(SinkError, match=r"did not take batch 0: .*no\.such\.Driver"):
+        write(run, "jdbc:none:x", table="totals", properties={"driver": "no.such.Driver", "user": "me"})

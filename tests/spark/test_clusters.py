@@ -1,0 +1,128 @@
+"""The same rows on a cluster and over Spark Connect, with workers that have Fanlight only because it was sent to them.
+
+Each session is a process of its own: a process has one kind of session, and the other tests have the plain one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+
+import fanlight as fl
+from fanlight.model.timestamp import END_OF_TIME
+from fanlight.spark.shipping import archive
+
+from . import elsewhere
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # never two sessions at a time
+
+BASE = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64()})
+PROGRAM = Path(elsewhere.__file__)
+SITE = Path(pa.__file__).parent.parent
+
+
+def bundle(*records: tuple[int, str | None, int]) -> pa.Table:
+    """Records as (second, key, value)."""
+    rows = [{"ts": BASE + timedelta(seconds=second), "k": key, "v": value} for second, key, value in records]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+BUNDLES = [
+    bundle((1, "a", 1), (4, "b", 2), (9, "a", 3), (11, None, 4), (3, "a", 5)),
+    bundle((25, "a", 6), (8, "b", 7), (14, "c", 8), (26, None, 9)),
+    bundle((2, "a", 10), (31, "b", 11), (17, "a", 12), (44, "c", 13)),
+]
+
+
+def bare() -> dict[str, str]:
+    """An environment whose workers have every package of this one except Fanlight.
+
+    Python reads the `.pth` file of an editable install only where it looks for packages by itself, not on PYTHONPATH.
+    """
+    return {**os.environ, "PYSPARK_PYTHON": getattr(sys, "_base_executable", sys.executable), "PYTHONPATH": str(SITE)}
+
+
+def spark_home(folder: Path) -> Path:
+    """The Spark that is installed, in a place where the workers of a local cluster may leave their files."""
+    folder.mkdir()
+    for part in Path(pyspark.__file__).parent.iterdir():
+        (folder / part.name).symlink_to(part)
+    (folder / "work").unlink(missing_ok=True)
+    return folder
+
+
+def expected(steps: list[tuple[pa.Table | None, int | None]]) -> list[dict[str, Any]]:
+    """The rows of the embedded engine that is told the same watermarks."""
+    operator = fl.WindowOperator(replace(elsewhere.declared([]).spec, watermark=fl.Explicit()), schema=SCHEMA)
+    for table, watermark in steps:
+        if table is None:
+            operator.advance(watermark=watermark)
+        else:
+            operator.add(table, watermark=watermark)
+    return elsewhere.listed(operator.take().to_pylist())
+
+
+def behind_by_one() -> list[tuple[pa.Table | None, int | None]]:
+    """Each bundle with the watermark of those before it, and the last watermark alone."""
+    reached: int | None = None
+    steps: list[tuple[pa.Table | None, int | None]] = []
+    for table in BUNDLES:
+        steps.append((table, reached))
+        reached = int(pc.max(table["ts"].cast(pa.int64())).as_py()) - 5_000_000
+    return [*steps, (None, reached)]
+
+
+def test_a_bare_worker_has_no_fanlight() -> None:
+    """Otherwise the tests after this one show nothing."""
+    environment = bare()
+    python = [environment["PYSPARK_PYTHON"], "-c"]
+    subprocess.run([*python, "import pyarrow, pandas, pyspark"], env=environment, check=True)
+    told = subprocess.run([*python, "import fanlight"], env=environment, capture_output=True, text=True, check=False)
+    assert "No module named 'fanlight'" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ({"master": "local-cluster[2,1,1024]"}, "pyspark.sql.session"),
+        ({"remote": "local[2]"}, "pyspark.sql.connect.session"),
+    ],
+)
+def test_a_cluster_gives_the_rows_of_the_embedded_engine(how: dict[str, str], kind: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number, table in enumerate(BUNDLES):
+        file = tmp_path / "in" / f"{number}.parquet"
+        pq.write_table(table, file)
+        os.utime(file, (1_700_000_000 + number,) * 2)
+    program = [sys.executable, str(PROGRAM), str(tmp_path), json.dumps(how)]
+    environment = {**bare(), "SPARK_HOME": str(spark_home(tmp_path / "spark"))}
+    ran = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["kind"] == kind
+    assert ".zip" in told["imported"]
+    assert told["batch"] == expected([(pa.concat_tables(BUNDLES), END_OF_TIME)])
+    assert told["stream"] == expected(behind_by_one())
+
+
+def test_the_package_is_sent_whole_and_the_same_code_is_the_same_bytes() -> None:
+    package = Path(fl.__file__).parent
+    with zipfile.ZipFile(io.BytesIO(archive())) as sent:
+        names = set(sent.namelist())
+    assert names == {path.relative_to(package.parent).as_posix() for path in package.rglob("*.py")}
+    assert archive() == archive()

@@ -1,0 +1,170 @@
+"""Killed at any moment and started again, a query ends with the table of one that was never killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+SURVIVOR = Path(__file__).with_name("survivor.py")
+FILES, ROWS, KILLS = 40, 40, 10
+PATIENCE = 600
+"""Seconds after which a query that should end is taken to hang."""
+BASE = datetime(2026, 1, 1, tzinfo=UTC)
+TABLES = {
+    "totals": "SELECT * FROM totals ORDER BY k, window_start",
+    "dead letters": "SELECT reason, record FROM totals_dead_letters ORDER BY reason, record",
+    "accounting": (
+        "SELECT SUM(received), SUM(accepted), SUM(duplicates), SUM(dead_letters), COUNT(DISTINCT batch) "
+        "FROM totals_accounting"
+    ),
+}
+
+Tables = dict[str, list[Any]]
+
+
+@pytest.fixture(scope="module")
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """What a run without kills ends with."""
+    folder = tmp_path_factory.mktemp("unharmed")
+    write(folder / "in")
+    with running(folder) as process:
+        assert process.wait(PATIENCE) == 0
+    tables = read(folder)
+    assert len(tables["totals"]) > 50
+    assert tables["dead letters"]
+    return tables
+
+
+def test_a_driver_killed_at_ten_moments(unharmed: Tables, tmp_path: Path) -> None:
+    write(tmp_path / "in")
+    moments = np.random.default_rng(7)
+    kills = 0
+    while kills < KILLS:
+        with running(tmp_path) as process:
+            goal = committed(tmp_path) + moments.integers(3)
+            until(lambda: committed(tmp_path) >= goal and started(tmp_path), process)  # noqa: B023 -- called at once
+            time.sleep(moments.uniform(0, 1.5))
+            assert process.poll() is None, "all is read before the last kill: give the query more files"
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+    with running(tmp_path) as process:
+        assert process.wait(PATIENCE) == 0
+    assert read(tmp_path) == unharmed
+
+
+def test_a_python_worker_killed(unharmed: Tables, tmp_path: Path) -> None:
+    """The task is tried again, where the master allows it; here up to four times."""
+    write(tmp_path / "in")
+    with running(tmp_path, "local[2,4]") as process:
+        until(lambda: committed(tmp_path) >= 2, process)
+        for worker in below(process.pid, "pyspark.daemon"):
+            if below(worker, "pyspark.daemon"):
+                continue  # the daemon itself; its children are the workers
+            os.kill(worker, signal.SIGKILL)
+        assert process.wait(PATIENCE) == 0
+    assert read(tmp_path) == unharmed
+
+
+def test_an_executor_killed(unharmed: Tables, tmp_path: Path) -> None:
+    write(tmp_path / "in")
+    with running(tmp_path, "local-cluster[2,1,1024]") as process:
+        until(lambda: committed(tmp_path) >= 2, process)
+        executors = below(process.pid, "CoarseGrainedExecutorBackend")
+        assert len(executors) == 2
+        os.kill(executors[0], signal.SIGKILL)
+        assert process.wait(PATIENCE) == 0
+    assert read(tmp_path) == unharmed
+
+
+def write(folder: Path) -> None:
+    """The same records every time: out of order, some late and some too late."""
+    folder.mkdir()
+    chance = np.random.default_rng(1)
+    for number in range(FILES):
+        late = np.where(chance.random(ROWS) < 0.05, 90, 0)
+        seconds = 10 * number + chance.uniform(-8, 8, ROWS) - late
+        times = [BASE + timedelta(seconds=second) for second in seconds.tolist()]
+        keys, values = chance.choice(list("abcdef"), ROWS), chance.integers(1_000, size=ROWS)
+        file = folder / f"{number:03d}.parquet"
+        pq.write_table(pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "k": keys, "v": values}), file)
+        os.utime(file, (1_700_000_000 + number,) * 2)
+
+
+@contextmanager
+def running(folder: Path, master: str = "local[2]") -> Iterator[subprocess.Popen[bytes]]:
+    """The query in a session of its own, so that all its processes can be killed at once; none is left behind."""
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, SURVIVOR, folder, master], stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def until(reached: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait until `reached`, while the process runs."""
+    deadline = time.monotonic() + PATIENCE
+    while not reached():
+        assert process.poll() is None, "the query ended by itself; its log says why"
+        assert time.monotonic() < deadline, "the query hangs"
+        time.sleep(0.02)
+
+
+def committed(folder: Path) -> int:
+    """How many batches the table has."""
+    return int(ask(folder, "SELECT COUNT(DISTINCT batch) FROM totals_accounting", [(0,)])[0][0])
+
+
+def started(folder: Path) -> bool:
+    """Whether the query has begun its next batch: its offsets are written before anything else."""
+    return (folder / "checkpoint" / "offsets").exists()
+
+
+def read(folder: Path) -> Tables:
+    return {name: ask(folder, question, []) for name, question in TABLES.items()}
+
+
+def ask(folder: Path, question: str, otherwise: list[Any]) -> list[Any]:
+    if not (folder / "totals.db").exists():
+        return otherwise
+    with closing(sqlite3.connect(folder / "totals.db", timeout=30)) as connection:
+        try:
+            return connection.execute(question).fetchall()
+        except sqlite3.OperationalError:
+            return otherwise
+
+
+def below(pid: int, name: str) -> list[int]:
+    """The processes under `pid` whose command line names `name`."""
+    found: list[int] = []
+    children = [
+        int(child) for task in Path(f"/proc/{pid}/task").glob("*/children") for child in task.read_text().split()
+    ]
+    for child in children:
+        try:
+            command = Path(f"/proc/{child}/cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        found += [child] if name in command else []
+        found += below(child, name)
+    return found
