@@ -7,7 +7,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint quick thorough demo bench hooks clean
+.PHONY: help install test lint quick thorough demo example bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -36,7 +36,10 @@ quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure
 thorough: $(STAMP) ## the properties with many more examples
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties
 
-demo: $(STAMP) ## the README's example: early, on-time and late firings, and a dead letter
+demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under two minutes
+	$(BIN)/fanlight demo
+
+example: $(STAMP) ## the README's ten lines, in this process: every firing of a window, and a dead letter
 	$(BIN)/python examples/ten_lines.py
 
 bench: $(STAMP) ## measure the engine on this machine

@@ -10,7 +10,6 @@ from typing import ClassVar, Protocol
 from fanlight.errors import SinkError
 from fanlight.spark.sinks.batch import Leaving, Part
 
-_WRAPPER = "InvocationTargetException"
 _SECRET = re.compile(r"(?i)((?:password|pwd|secret|token)=)[^;&,)\s]*|(?<=//)[^/@\s]*@")
 
 
@@ -56,11 +55,10 @@ def without_secrets(text: str) -> str:
 
 
 def _first_line(problem: Exception) -> str:
-    """The sentence that says what is wrong, without what a JVM wraps around it and the stack it appends."""
+    """The sentence that says what is wrong: of what a JVM wraps in itself the innermost, and without its stack."""
     text = str(problem)
-    raised = getattr(problem, "java_exception", None)
-    if raised is not None:
-        inner = raised.getCause() if _WRAPPER in str(raised.toString()) else None
-        text = str((inner or raised).toString())
+    raised = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    while raised is not None:
+        text, raised = str(raised.toString()), raised.getCause()
     lines = text.strip().splitlines()
     return lines[0].rstrip(".") if lines else type(problem).__name__
