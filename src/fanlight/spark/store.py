@@ -11,6 +11,8 @@ from fanlight.state.store import Address, Addresses
 
 KEYS = "space string, slice bigint, sequence bigint"
 VALUES = "payload binary"
+_COMPRESSION = "lz4"
+"""State is written, checkpointed and read again: less of it costs less than making it less does."""
 
 
 class SparkStore:
@@ -56,7 +58,7 @@ class SparkStore:
         """Write the step's changes to Spark's state."""
         for address, chunk in self._changed.items():
             if chunk is not None:
-                self._state.updateValue(tuple(address), (encode(chunk),))
+                self._state.updateValue(tuple(address), (encode(chunk, _COMPRESSION),))
                 self._directory.add(address)
                 self._read[address] = chunk
             elif address in self._directory:
