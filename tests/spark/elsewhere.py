@@ -2,8 +2,8 @@
 
     python elsewhere.py FOLDER '{"master": "local-cluster[2,1,1024]"}'
 
-Sends the package along, reads one parquet file a micro-batch from FOLDER/in, and prints as JSON the rows of both and
-where the workers had Fanlight from.
+Sends the package along, reads one parquet file a micro-batch from FOLDER/in, and prints as JSON the rows of both, what
+the checkpoint holds, and where the workers had Fanlight from.
 """
 
 from __future__ import annotations
@@ -36,10 +36,13 @@ def declared(source: Any) -> fl.Result:
     )
 
 
+def source(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+
+
 def streamed(spark: SparkSession, folder: Path) -> DataFrame:
-    source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     query = (
-        declared(source)
+        declared(source(spark, folder))
         .df.writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
@@ -57,7 +60,7 @@ def rows(frame: DataFrame) -> list[dict[str, Any]]:
 def listed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         row["window"] = [int(row["window"][side].timestamp()) for side in ("start", "end")]
-        row["pane"].pop("time")
+        row["pane"].pop("time", None)
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
@@ -84,7 +87,14 @@ def main() -> None:
     found = spark.range(1).mapInArrow(whereabouts, "path string").collect()
     batch = rows(declared(spark.read.schema(DDL).parquet(str(folder / "in"))).df)
     stream = rows(streamed(spark, folder))
-    told = {"kind": type(spark).__module__, "imported": found[0]["path"], "batch": batch, "stream": stream}
+    state = rows(fl.inspect(folder / "checkpoint", declared(source(spark, folder)), spark=spark).windows())
+    told = {
+        "kind": type(spark).__module__,
+        "imported": found[0]["path"],
+        "batch": batch,
+        "stream": stream,
+        "windows": state,
+    }
     sys.stdout.write(json.dumps(told) + "\n")
     spark.stop()
 

@@ -33,6 +33,9 @@ _AGE = 1_700_000_000
 _ONE_BATCH_A_FILE = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.pollingDelay": "50",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 _ATTEMPTS = 3
@@ -54,6 +57,12 @@ def one_batch_a_file(spark: SparkSession) -> Iterator[None]:
         yield
         for name, value in before.items():
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
+def asked(request: pytest.FixtureRequest, name: str) -> list[Any]:
+    """What this run of pytest asks of a module, by the parameter `name` of its tests: the others need no query."""
+    calls = [item.callspec for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    return list({str(call.params[name]): call.params[name] for call in calls}.values())
 
 
 class Feed:

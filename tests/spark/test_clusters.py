@@ -21,10 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from pyspark import cloudpickle
 
 import fanlight as fl
 from fanlight.model.timestamp import END_OF_TIME
-from fanlight.spark.shipping import archive
+from fanlight.spark import shipping
+from fanlight.spark.envelope import rows_of
+from fanlight.spark.shipping import archive, portable_function
 
 from . import elsewhere
 
@@ -66,15 +69,15 @@ def spark_home(folder: Path) -> Path:
     return folder
 
 
-def expected(steps: list[tuple[pa.Table | None, int | None]]) -> list[dict[str, Any]]:
-    """The rows of the embedded engine that is told the same watermarks."""
+def stepped(steps: list[tuple[pa.Table | None, int | None]]) -> fl.WindowOperator:
+    """The embedded engine, told the same watermarks."""
     operator = fl.WindowOperator(replace(elsewhere.declared([]).spec, watermark=fl.Explicit()), schema=SCHEMA)
     for table, watermark in steps:
         if table is None:
             operator.advance(watermark=watermark)
         else:
             operator.add(table, watermark=watermark)
-    return elsewhere.listed(operator.take().to_pylist())
+    return operator
 
 
 def behind_by_one() -> list[tuple[pa.Table | None, int | None]]:
@@ -94,6 +97,27 @@ def test_a_bare_worker_has_no_fanlight() -> None:
     subprocess.run([*python, "import pyarrow, pandas, pyspark"], env=environment, check=True)
     told = subprocess.run([*python, "import fanlight"], env=environment, capture_output=True, text=True, check=False)
     assert "No module named 'fanlight'" in told.stderr
+
+
+def opened_elsewhere(function: Any, folder: Path) -> str:
+    """What a bare Python says when it is sent a function and calls it with no batches."""
+    (folder / "sent").write_bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
+    program = (
+        "import sys; from pyspark import cloudpickle; "
+        "print(list(cloudpickle.loads(open(sys.argv[1], 'rb').read())(iter([]))))"
+    )
+    environment = bare()
+    python = [environment["PYSPARK_PYTHON"], "-c", program, str(folder / "sent")]
+    told = subprocess.run(python, env=environment, capture_output=True, text=True, check=False)
+    return told.stdout + told.stderr
+
+
+def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Call ship(spark) before a pipeline is declared" in opened_elsewhere(portable_function(rows_of), tmp_path)
+    monkeypatch.setattr(shipping, "_luggage", [archive()])  # as after ship(spark)
+    assert opened_elsewhere(portable_function(rows_of), tmp_path) == "[]\n"
 
 
 @pytest.mark.parametrize(
@@ -116,8 +140,10 @@ def test_a_cluster_gives_the_rows_of_the_embedded_engine(how: dict[str, str], ki
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["kind"] == kind
     assert ".zip" in told["imported"]
-    assert told["batch"] == expected([(pa.concat_tables(BUNDLES), END_OF_TIME)])
-    assert told["stream"] == expected(behind_by_one())
+    whole, streamed = stepped([(pa.concat_tables(BUNDLES), END_OF_TIME)]), stepped(behind_by_one())
+    assert told["batch"] == elsewhere.listed(whole.take().to_pylist())
+    assert told["stream"] == elsewhere.listed(streamed.take().to_pylist())
+    assert told["windows"] == elsewhere.listed(streamed.windows().to_pylist())
 
 
 def test_the_package_is_sent_whole_and_the_same_code_is_the_same_bytes() -> None:

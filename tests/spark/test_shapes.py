@@ -32,7 +32,7 @@ from fanlight.spark.transit import opened
 from fanlight.testing import Counts, Firing, Key, Outcome, Record, Step, Transcript, oracle, same
 from fanlight.testing.player import _firing, _letter, _rows, play
 
-from .scripted import COLUMNS, Feed, Left, ScriptedQuery, one_batch_a_file
+from .scripted import COLUMNS, Feed, Left, ScriptedQuery, asked, one_batch_a_file
 from .shapes import CALM, DELAY, LOSSY, SCHEMA, Shape, bundles
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
@@ -56,7 +56,9 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Ran]]]:
+def ran(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[Ran]]]:
     """Every shape on Spark: all of them are on their way, a few at a time."""
     folder = tmp_path_factory.mktemp("shapes")
     pq.write_table(pa.concat_tables(bundles()), folder / "whole.parquet")
@@ -66,7 +68,7 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         return Ran(streamed(spark, shape.spec, folder / shape.name), at_once(shape.spec, whole))
 
     with one_batch_a_file(spark), ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {shape.name: pool.submit(run, shape) for shape in SHAPES}
+        yield {shape.name: pool.submit(run, shape) for shape in asked(request, "shape")}
         pool.shutdown(cancel_futures=True)
 
 

@@ -37,7 +37,7 @@ from fanlight.testing.vectors.drive_spark import MicroBatch, MicroBatches
 from fanlight.testing.vectors.expect import differences
 from fanlight.testing.vectors.play import play
 
-from .scripted import Feed, Left, ScriptedQuery, one_batch_a_file
+from .scripted import Feed, Left, ScriptedQuery, asked, one_batch_a_file
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
 
@@ -96,12 +96,14 @@ MILLISECOND = 1_000
 
 
 @pytest.fixture(scope="module")
-def played(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[list[str]]]]:
+def played(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[list[str]]]]:
     """What differs in each case: all of them are on their way, a few at a time."""
     cases = {vector.name: vector for file in VECTORS.glob("*.yaml") for vector in load(file)}
     folder = tmp_path_factory.mktemp("vectors")
     with one_batch_a_file(spark), ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {name: pool.submit(compared, spark, cases[name], folder / name) for name in NAMES}
+        yield {name: pool.submit(compared, spark, cases[name], folder / name) for name in asked(request, "name")}
         pool.shutdown(cancel_futures=True)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.embedded.outbox import Downstream, Outbox
-from fanlight.embedded.reading import messages_table, windows_table
 from fanlight.embedded.sources import Records, as_batch
 from fanlight.errors import EngineError, StateError
 from fanlight.kernels.groups import Ints
@@ -20,6 +19,7 @@ from fanlight.operators.accounting import Accounting
 from fanlight.operators.intake import Offsets, conform, with_times, without_replays, without_views
 from fanlight.operators.panes import Signal
 from fanlight.operators.plan import Plan
+from fanlight.operators.reading import Question, messages_table, windows_table
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
 from fanlight.operators.watermark import Watermarks
@@ -190,13 +190,15 @@ class WindowOperator:
 
     def windows(self, start: TimestampLike | None = None, end: TimestampLike | None = None) -> pa.Table:
         """The windows that overlap `[start, end)`, with what they hold now: live ones, and those retention keeps."""
-        return windows_table(self._require_shard(), *_range(start, end))
+        shard = self._require_shard()
+        return windows_table(shard, Question.of(shard.plan, start, end))
 
     def messages(
         self, start: TimestampLike | None = None, end: TimestampLike | None = None, *, key: Any = None
     ) -> pa.Table:
         """The stored records with `start <= time < end`, of one key or of all, by time and arrival."""
-        return messages_table(self._require_shard(), *_range(start, end), key)
+        shard = self._require_shard()
+        return messages_table(shard, Question.of(shard.plan, start, end, key))
 
     def snapshot(self) -> bytes:
         """Everything this operator knows, firings not yet taken included, as bytes with a version and a checksum."""
@@ -334,10 +336,3 @@ class WindowOperator:
 
     def _result_schema(self) -> pa.Schema | None:
         return None if self._shard is None else self._shard.plan.result
-
-
-def _range(start: TimestampLike | None, end: TimestampLike | None) -> tuple[Timestamp, Timestamp]:
-    return (
-        START_OF_TIME if start is None else timestamp(start),
-        END_OF_TIME if end is None else timestamp(end),
-    )

@@ -19,8 +19,16 @@ from math import isfinite
 from types import ModuleType
 from typing import Any
 
+import fanlight.model.aggregates as aggregates
+import fanlight.model.duration as duration
+import fanlight.model.firing as firing
+import fanlight.model.retention as retention
+import fanlight.model.semantics as semantics
+import fanlight.model.spec as spec
+import fanlight.model.triggers as triggers
+import fanlight.model.watermarks as watermarks
+import fanlight.model.windows as windows
 from fanlight.errors import SpecError
-from fanlight.model import aggregates, duration, firing, retention, semantics, spec, triggers, watermarks, windows
 from fanlight.model.aggregates import UserAggregate
 from fanlight.model.duration import Duration
 

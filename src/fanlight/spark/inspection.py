@@ -34,6 +34,8 @@ from fanlight.operators.shard import ShardOperator
 from fanlight.spark.folder import Folder
 from fanlight.spark.leaving import COUNTS
 from fanlight.spark.manifest import Manifest, Stage, read_manifest
+from fanlight.spark.session import spark_session
+from fanlight.spark.shipping import portable_function
 from fanlight.state.codec import decode
 from fanlight.state.memory import MemoryStore
 from fanlight.state.store import Address
@@ -123,7 +125,7 @@ class Inspection:
             shard = ShardOperator(Plan.bind(spec, columns), _store(table))
             return read(shard, key[0].as_py()).cast(schema)
 
-        return chunks.groupBy("shard").applyInArrow(read_shard, from_arrow_schema(schema))
+        return chunks.groupBy("shard").applyInArrow(portable_function(read_shard), from_arrow_schema(schema))
 
 
 def inspect(
@@ -139,12 +141,8 @@ def inspect(
     pipeline, give the pipeline itself. `stage` is which one of several, counted from 1; the last if it is not given.
     """
     folder = Folder.of(checkpoint)
-    session = spark or SparkSession.getActiveSession()
-    if session is None:
-        from fanlight.spark.session import spark_session
-
-        session = spark_session()
     batch = _last_batch(folder)
+    session = spark or SparkSession.getActiveSession() or _session()
     operators = _operators(session, folder)
     place = len(operators) if stage is None else stage
     if not 1 <= place <= len(operators):
@@ -174,6 +172,13 @@ def _pipeline(
         )
     known = manifest.stages[stage - 1]
     return known.window_spec(), known.schema(), known.shards
+
+
+def _session() -> SparkSession:
+    """One for looking only: on this machine, without Spark's own pages and progress bars."""
+    session = spark_session(spark_ui_enabled="false", spark_ui_showConsoleProgress="false")
+    session.sparkContext.setLogLevel("ERROR")
+    return session
 
 
 def _last_batch(folder: Folder) -> int:

@@ -33,7 +33,7 @@ from fanlight.spark.store import KEYS, VALUES, SparkStore
 from fanlight.spark.transit import opened
 
 _MILLISECOND = 1_000
-_FINGERPRINT = "fingerprint"
+_FINGERPRINT, _TIMER = "fingerprint", "timer"
 CHUNKS = "chunks"
 """The one state there is."""
 
@@ -97,11 +97,13 @@ class ShardProcessor(StatefulProcessor):
         reached = times.getCurrentWatermarkInMs()
         watermark = reached * _MILLISECOND if reached > 0 else START_OF_TIME
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
-        firings = shard.step(bundle, watermark, clock, notes=notes, folded=folded)
+        holds = shard.is_live or bundle is not None or folded is not None
+        timer, known = (max(reached, 0) + 1 if holds else None), notes.get(_TIMER)
+        firings = shard.step(bundle, watermark, clock, notes={**notes, _TIMER: timer}, folded=folded)
         if any(row["kind"] == Sent.END for row in come):
             firings += shard.end()
-        if shard.is_live:
-            self._handle.registerTimer(max(reached, 0) + 1)
+        if timer is not None and timer != known:
+            self._handle.registerTimer(timer)
         horizon.leave(shard.watermark)
         place = {"stage": self._stage, "batch": self._batch, "name": name}
         for row in leaving_of(shard, firings, before, **place, panes=self._panes):

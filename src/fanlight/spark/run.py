@@ -29,7 +29,7 @@ from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARR
 from fanlight.spark.processor import CHUNKS, ShardProcessor, passed, unpacked
 from fanlight.spark.session import require_settings
 from fanlight.spark.shards import even_ids
-from fanlight.spark.shipping import portable
+from fanlight.spark.shipping import portable, portable_function, through
 from fanlight.spark.store import KEYS, VALUES
 from fanlight.state.memory import MemoryStore
 
@@ -102,7 +102,8 @@ class SparkRun:
             portably = portable(processor, **{CHUNKS: (KEYS, VALUES)})
             leaving = packed.transformWithState(portably, LEAVING, "append", "eventTime")
         else:
-            leaving = packed.applyInArrow(_whole(self.spec, self.plan.schema, self.stage, panes=self._panes), LEAVING)
+            whole = _whole(self.spec, self.plan.schema, self.stage, panes=self._panes)
+            leaving = packed.applyInArrow(portable_function(whole), LEAVING)
         own = functions.col("stage") == self.stage
         counts = [
             functions.coalesce(functions.sum(functions.when(own, functions.col(count))), functions.lit(0)).alias(count)
@@ -112,7 +113,7 @@ class SparkRun:
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
         chunks = self.leaving().filter(functions.col("kind") == kind).select("payload")
-        return chunks.mapInArrow(rows_of, from_arrow_schema(schema))
+        return through(chunks, rows_of, from_arrow_schema(schema))
 
     def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard. A key's shard is its hash; without keys there is one."""
@@ -125,22 +126,22 @@ class SparkRun:
         known = horizon.found if self.source.isStreaming else _unmoved
         beats = self.source.isStreaming and _needs_clock(self.spec)
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=beats)
-        packed = self._records(signals).withColumn(SHARD, shard).mapInArrow(sealed, ENVELOPE)
+        packed = through(self._records(signals).withColumn(SHARD, shard), sealed, ENVELOPE)
         if not self.source.isStreaming:
             return packed
         stream = self.source.sparkSession.readStream
         if signals is not None:
-            packed = packed.union(stream.text(signals).mapInArrow(telling(self.ids, Sent.END), ENVELOPE))
+            packed = packed.union(through(stream.text(signals), telling(self.ids, Sent.END), ENVELOPE))
         if beats:
             ticks = stream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
-            packed = packed.union(ticks.mapInArrow(telling(self.ids, Sent.HEARTBEAT), ENVELOPE))
+            packed = packed.union(through(ticks, telling(self.ids, Sent.HEARTBEAT), ENVELOPE))
         return packed
 
     def _records(self, signals: str | None) -> DataFrame:
         """What this stage reads."""
         if self.before is not None:
             carried = from_arrow_schema(carried_schema(self.plan.schema))
-            return self.before.leaving(signals).mapInArrow(carrying(self.plan.schema), carried)
+            return through(self.before.leaving(signals), carrying(self.plan.schema), carried)
         if not self.source.isStreaming:
             return self.source
         delay = self.spec.watermark

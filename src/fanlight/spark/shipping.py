@@ -1,15 +1,21 @@
-"""Bringing the package to the machines of a cluster that do not have it."""
+"""Bringing the package to the machines of a cluster that do not have it.
+
+Spark hands files that were added to a session to the workers of its queries, with two exceptions: the Python that
+opens a stateful processor before the first batch, and the streaming queries of a Spark Connect session. So after
+`ship`, what is sent to Spark brings the package along, and opens it where it is missing.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle
@@ -17,10 +23,16 @@ from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor
 from fanlight.errors import EngineError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip file knows: the same code gives the same bytes."""
+
+_luggage: list[bytes] = []
+"""The package, if it was shipped from this process."""
 
 
 class Startable(Protocol):
@@ -33,8 +45,8 @@ class Startable(Protocol):
 def ship(spark: SparkSession) -> Path:
     """Send this package to the executors of a session, classic or Connect; the archive that was sent.
 
-    Call it once, after the session was made and before the first query. The executors need Python with pyarrow, pandas
-    and numpy, as PySpark's own Arrow functions do. Sending the same code again changes nothing.
+    Call it once, after the session was made and before pipelines are declared. The executors need Python with pyarrow,
+    pandas and numpy, as PySpark's own Arrow functions do. Sending the same code again changes nothing.
     """
     data = archive()
     path = Path(tempfile.gettempdir(), f"fanlight-{hashlib.sha256(data).hexdigest()[:16]}.zip")
@@ -43,12 +55,13 @@ def ship(spark: SparkSession) -> Path:
         draft.write_bytes(data)
         draft.replace(path)
     spark.addArtifacts(str(path), pyfile=True)
+    _luggage[:] = [data]
     return path
 
 
 def archive() -> bytes:
     """The package as the bytes of a zip file that Python can import from."""
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[1]
     sources = sorted(root.rglob("*.py"))
     if not sources:
         raise EngineError(
@@ -64,16 +77,14 @@ def archive() -> bytes:
 
 
 def portable(processor: Startable, **maps: tuple[str, str]) -> StatefulProcessor:
-    """A processor in a form that a Python without this package can hold and ask which state it keeps.
+    """The same processor, in a form that a Python without this package can hold and ask which state it keeps.
 
-    Before the first batch of a query Spark opens the processor on the driver's side, only to have its state declared,
-    and gives that Python nothing that was sent to the executors. So the processor travels as bytes, which are opened
-    with the first rows; `maps` names its map states with the types of their keys and values. A query also starts
-    sooner, because nothing of Fanlight is imported to declare them.
+    `maps` names its map states, with the types of their keys and values: before the first batch Spark opens a processor
+    on the driver's side only to have them declared. The processor itself is opened with the first rows, so that a query
+    starts sooner: nothing of Fanlight is imported to declare its state.
     """
-    content: bytes = cloudpickle.dumps(processor)  # type: ignore[no-untyped-call]
+    opened = _packed(processor)
 
-    # Made here, and so found under no module: Spark sends it whole, not by its name.
     class Portable(StatefulProcessor):
         processor: Any = None
 
@@ -81,16 +92,89 @@ def portable(processor: Startable, **maps: tuple[str, str]) -> StatefulProcessor
             self.handle = handle
             self.states = {name: handle.getMapState(name, *kinds) for name, kinds in maps.items()}
 
-        def opened(self) -> Any:
+        def started(self) -> Any:
             if self.processor is None:
-                self.processor = cloudpickle.loads(content)
+                self.processor = opened()
                 self.processor.start(self.handle, **self.states)
             return self.processor
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 -- PySpark's
-            yield from self.opened().handleInputRows(key, rows, timerValues)
+            yield from self.started().handleInputRows(key, rows, timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
-            yield from self.opened().handleExpiredTimer(key, timerValues, expiredTimerInfo)
+            yield from self.started().handleExpiredTimer(key, timerValues, expiredTimerInfo)
 
     return Portable()
+
+
+def portable_function(function: F) -> F:
+    """The same function of one or two arguments, in a form that a Python without this package can open."""
+    opened = _packed(function)
+
+    def of_one(argument: Any) -> Any:
+        return opened()(argument)
+
+    def of_two(first: Any, second: Any) -> Any:
+        return opened()(first, second)
+
+    return cast("F", of_one if len(inspect.signature(function).parameters) == 1 else of_two)
+
+
+def through(frame: DataFrame, function: Callable[[Any], Any], schema: StructType | str) -> DataFrame:
+    """What `function` makes of the Arrow batches of a frame, on executors that may not have this package."""
+    return frame.mapInArrow(portable_function(function), schema)
+
+
+def _packed(thing: Any) -> Callable[[], Any]:
+    """What opens `thing` in another process, once.
+
+    A function made inside a function is found under no name, so Spark sends it whole. It may use nothing of this
+    module: only what it holds, and what it imports itself.
+    """
+    content: bytes = cloudpickle.dumps(thing)  # type: ignore[no-untyped-call]
+    luggage = list(_luggage)
+    found: list[Any] = []
+
+    def opened() -> Any:
+        if found:
+            return found[0]
+        try:
+            found.append(cloudpickle.loads(content))
+        except ModuleNotFoundError as missing:
+            if (missing.name or "").partition(".")[0] != "fanlight":
+                raise
+            if not luggage:
+                told = "This Python has no Fanlight. Call ship(spark) before a pipeline is declared, or install it."
+                raise ModuleNotFoundError(told, name="fanlight") from missing
+            arrive(luggage[0])
+            found.append(cloudpickle.loads(content))
+        return found[0]
+
+    def arrive(data: bytes) -> None:
+        """Import from an archive in memory: nothing is left on the disk of a worker."""
+        import importlib.abc
+        import importlib.util
+        import io
+        import sys
+        import zipfile
+
+        package = zipfile.ZipFile(io.BytesIO(data))
+        names = frozenset(package.namelist())
+
+        class Arrived(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+            def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+                return importlib.util.spec_from_loader(name, self) if self.file(name) in names else None
+
+            def file(self, name: str) -> str:
+                path = name.replace(".", "/")
+                return f"{path}/__init__.py" if f"{path}/__init__.py" in names else f"{path}.py"
+
+            def get_source(self, name: str) -> str:
+                return package.read(self.file(name)).decode()
+
+            def is_package(self, name: str) -> bool:
+                return self.file(name).endswith("/__init__.py")
+
+        sys.meta_path.append(Arrived())
+
+    return opened

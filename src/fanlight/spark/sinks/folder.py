@@ -14,6 +14,7 @@ from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from fanlight.errors import SinkError
+from fanlight.spark.shipping import through
 from fanlight.spark.sinks.batch import Leaving, Part
 from fanlight.spark.sinks.files import Files, files_of
 from fanlight.spark.sinks.shape import ACCOUNTING, Shape
@@ -78,7 +79,7 @@ class FolderSink:
         if self.part is Part.ACCOUNTING:  # the batch is the folder's name
             return own.select([name for name in ACCOUNTING.names if name != "batch"]).coalesce(1)
         schema = self.shape.rows if self.part is Part.ROWS else self.shape.dead_letters
-        return own.select("payload").mapInArrow(_decoded(schema.names), from_arrow_schema(schema))
+        return through(own.select("payload"), _decoded(schema.names), from_arrow_schema(schema))
 
 
 def _decoded(names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from fanlight.embedded.reading import windows_table
 from fanlight.kernels.times import read_times
 from fanlight.model.duration import Duration
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.timestamp import END_OF_TIME, Timestamp
 from fanlight.model.triggers import OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan
+from fanlight.operators.reading import Question, windows_table
 from fanlight.operators.watermark import Watermarks
 from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
 from fanlight.spark.tester import ShardTester
@@ -115,11 +115,11 @@ class MicroBatches(ABC):
 
 
 class SparkDriver(MicroBatches):
-    """The real processor and the real envelope, over state that is kept in memory."""
+    """The real processor and the real envelope, over state that is kept in memory; `folds` as in `ShardTester`."""
 
-    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+    def __init__(self, spec: WindowSpec, schema: pa.Schema, *, folds: bool = True) -> None:
         super().__init__(spec, schema)
-        self._tester = ShardTester(self.spec, schema)
+        self._tester = ShardTester(self.spec, schema, folds=folds)
 
     def run(self, batch: MicroBatch) -> Iterable[tuple[str, bytes]]:
         """Run one micro-batch; the kind and the chunk of what leaves."""
@@ -132,7 +132,8 @@ class SparkDriver(MicroBatches):
 
     def state(self) -> pa.Table:
         """The live windows and what is in them."""
-        return windows_table(self._tester.shard(), START_OF_TIME, END_OF_TIME)
+        shard = self._tester.shard()
+        return windows_table(shard, Question.of(shard.plan, None, None))
 
 
 def refuse(spec: WindowSpec) -> None:
