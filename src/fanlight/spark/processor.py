@@ -93,10 +93,10 @@ class ShardProcessor(StatefulProcessor):
         shard = ShardOperator(self._plan, SparkStore(self._chunks))
         notes = self._notes(shard)
         before = replace(shard.accounting)
-        bundle, folded = unpacked(shard, come)
-        reached = times.getCurrentWatermarkInMs()
-        watermark = reached * _MILLISECOND if reached > 0 else START_OF_TIME
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
+        bundle, folded = unpacked(shard, come, clock)
+        reached = times.getCurrentWatermarkInMs()
+        watermark = self._watermark(reached, clock)
         holds = shard.is_live or bundle is not None or folded is not None
         timer, known = (max(reached, 0) + 1 if holds else None), notes.get(_TIMER)
         firings = shard.step(bundle, watermark, clock, notes={**notes, _TIMER: timer}, folded=folded)
@@ -109,6 +109,13 @@ class ShardProcessor(StatefulProcessor):
         for row in leaving_of(shard, firings, before, **place, panes=self._panes):
             yield Row(**row)
         yield from (Row(**row) for row in passed(come))
+
+    def _watermark(self, reached: int, clock: Timestamp) -> Timestamp:
+        """What the step acts on: Spark's watermark; in processing time, the clock."""
+        if self._spec.in_processing_time:
+            over = self._spec.tick.micros if self._spec.semantics.clock_instant_is_over else 0
+            return clock + over
+        return reached * _MILLISECOND if reached > 0 else START_OF_TIME
 
     def _notes(self, shard: ShardOperator) -> dict[str, Any]:
         """What is kept with the state: whose it is. State of another pipeline is refused before it is changed."""
@@ -127,21 +134,28 @@ def passed(come: list[Any]) -> Iterator[LeavingRow]:
             yield from opened(bytes(row["payload"])).to_pylist()
 
 
-def unpacked(shard: ShardOperator, come: list[Any]) -> tuple[Bundle | None, Folded | None]:
-    """What an envelope's rows bring, in their order, as one bundle: records as they are, and folded ones."""
+def unpacked(
+    shard: ShardOperator, come: list[Any], clock: Timestamp = START_OF_TIME
+) -> tuple[Bundle | None, Folded | None]:
+    """What an envelope's rows bring, in their order, as one bundle: records as they are, and folded ones.
+
+    In processing time the `clock` is the time of them all.
+    """
     chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.FOLDED: []}
     for row in come:
         if row["kind"] in chunks:
             chunks[row["kind"]].append(opened(bytes(row["payload"])))
-    return _bundle(shard, chunks[Sent.RECORDS]), _folded(shard, chunks[Sent.FOLDED])
+    return _bundle(shard, chunks[Sent.RECORDS], clock), _folded(shard, chunks[Sent.FOLDED])
 
 
-def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Bundle | None:
+def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch], clock: Timestamp) -> Bundle | None:
     if not chunks:
         return None
     batch = pa.concat_batches(chunks)
     shard.accounting.received += len(batch)
     judged: Timestamp = shard.watermark
+    if shard.plan.spec.in_processing_time:
+        return Bundle(batch, np.full(len(batch), max(clock, judged)), np.array([judged]))
     batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged)
     return Bundle(batch, times, np.array([judged]))
 

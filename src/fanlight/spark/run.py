@@ -36,6 +36,8 @@ from fanlight.state.memory import MemoryStore
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_ARRIVAL = "_fanlight_arrival"
+
 
 class SparkRun:
     """A windowed aggregation declared over a DataFrame; nothing runs before Spark is asked for rows."""
@@ -144,6 +146,8 @@ class SparkRun:
             return through(self.before.leaving(signals), carrying(self.plan.schema), carried)
         if not self.source.isStreaming:
             return self.source
+        if self.spec.in_processing_time:  # the clock of the batch is the time; Spark wants a watermark all the same
+            return self.source.withColumn(_ARRIVAL, functions.current_timestamp()).withWatermark(_ARRIVAL, "0 seconds")
         delay = self.spec.watermark
         assert isinstance(delay, BoundedDisorder)
         return self.source.withWatermark(self.spec.time, f"{delay.delay.micros} microseconds")
@@ -183,19 +187,20 @@ def _needs_clock(spec: WindowSpec) -> bool:
 
 def _require_fit(spec: WindowSpec, source: DataFrame, schema: pa.Schema) -> None:
     """Refuse what Spark cannot carry, before a query starts."""
-    require_column(schema, spec.time)
     if not isinstance(spec.watermark, BoundedDisorder) or spec.watermark.per_record or spec.watermark.every:
         raise SpecError(
             f"stream: Spark moves the watermark itself, and {type(spec.watermark).__name__} cannot be told to it. "
             "Use delay='5 seconds' on a DataFrame, or the embedded engine."
         )
-    if spec.in_processing_time:
-        raise SpecError(
-            "window: processing-time windows are not bound to Spark yet. "
-            "Window by event time, or use the embedded engine."
-        )
     if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
         raise SpecError("trigger: on_signal() needs a caller, and a Spark query has none. Use the embedded engine.")
+    if spec.in_processing_time:
+        if not source.isStreaming:
+            raise SpecError(
+                "window: a batch DataFrame has no clock to cut processing-time windows by. Window by event time."
+            )
+        return
+    require_column(schema, spec.time)
     kind = source.schema[spec.time].dataType
     if not isinstance(kind, TimestampType):
         raise InputError(

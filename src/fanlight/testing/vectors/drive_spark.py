@@ -138,7 +138,5 @@ class SparkDriver(MicroBatches):
 
 def refuse(spec: WindowSpec) -> None:
     """Raise the reason if Spark cannot carry this spec."""
-    if spec.in_processing_time:
-        raise NotAdoptedError("windows of processing time are not bound to Spark yet")
     if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
         raise NotAdoptedError("a trigger that waits for the caller's signal has no caller on Spark")

@@ -1,0 +1,113 @@
+"""How time ends and how it passes without data: a flush, the clock's windows, a heartbeat."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import fanlight as fl
+
+from .test_pipelines import BUNDLES, DDL, bundle, hopping_late, plain, tumbling, write
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+PATIENCE = 300
+"""Seconds after which a firing that should come is taken to be lost."""
+
+
+class Taken:
+    """What a query hands to a function, kept."""
+
+    def __init__(self) -> None:
+        self.rows: list[pa.Table] = []
+        self.letters: list[Any] = []
+
+    def __call__(self, rows: pa.Table, batch: Any) -> None:
+        self.rows.append(rows)
+        self.letters += batch.dead_letters.to_pylist()
+
+    @property
+    def table(self) -> pa.Table:
+        return pa.concat_tables(self.rows)
+
+
+def source(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+
+
+def test_a_flush_ends_the_input_and_what_comes_after_it_is_too_late(spark: SparkSession, tmp_path: Path) -> None:
+    taken = Taken()
+    options = {"checkpoint": str(tmp_path / "checkpoint"), "available_now": True}
+    write(tmp_path / "in", BUNDLES)
+    query = tumbling(source(spark, tmp_path)).write_to(taken, flush=True, **options)
+    assert query is not None
+    query.awaitTermination()
+    assert plain(taken.table) == plain(tumbling(pa.concat_tables(BUNDLES)).table())
+    write(tmp_path / "in", [bundle((500, "z", 1))], start=len(BUNDLES))
+    query = tumbling(source(spark, tmp_path)).write_to(taken, **options)
+    assert query is not None
+    query.awaitTermination()
+    assert [letter["record"]["k"] for letter in taken.letters] == ["z"]
+
+
+def test_a_flush_reaches_every_stage(spark: SparkSession, tmp_path: Path) -> None:
+    taken = Taken()
+    write(tmp_path / "in", BUNDLES[:2])
+    totals = tumbling(source(spark, tmp_path)).rewindow().agg(n=fl.sum("n"))
+    query = totals.write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True)
+    assert query is not None
+    query.awaitTermination()
+    expected = tumbling(pa.concat_tables(BUNDLES[:2])).rewindow().agg(n=fl.sum("n")).table()
+    assert plain(taken.table) == plain(expected)
+
+
+def test_windows_of_the_clock_take_every_record_once(spark: SparkSession, tmp_path: Path) -> None:
+    taken = Taken()
+    write(tmp_path / "in", BUNDLES)
+    stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k")
+    counts = stream.window(fl.tumbling("1 second", domain="processing")).agg(n=fl.count())
+    query = counts.write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True)
+    assert query is not None
+    query.awaitTermination()
+    table = taken.table
+    assert sum(table["n"].to_pylist()) == sum(len(one) for one in BUNDLES)
+    assert min(window["start"].year for window in table["window"].to_pylist()) >= 2026
+
+
+def test_the_clock_fires_in_a_period_without_data(spark: SparkSession, tmp_path: Path) -> None:
+    taken = Taken()
+    write(tmp_path / "in", BUNDLES[:1])
+    stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("1 day"))
+    early = stream.trigger(fl.at_watermark(early=fl.every("2 seconds"))).agg(n=fl.count())
+    query = early.write_to(taken, checkpoint=str(tmp_path / "checkpoint"))
+    assert query is not None
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while sum(len(rows) for rows in taken.rows) < 3:
+            assert query.isActive, query.exception()
+            assert time.monotonic() < deadline, "no heartbeat"
+            time.sleep(0.1)
+    finally:
+        query.stop()
+    assert {(row["k"], row["n"], row["pane"]["timing"]) for row in taken.table.to_pylist()} == {
+        ("a", 3, "EARLY"),
+        ("b", 1, "EARLY"),
+        (None, 1, "EARLY"),
+    }
+
+
+def test_a_batch_dataframe_has_no_clock(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([], DDL)
+    with pytest.raises(fl.SpecError, match="no clock"):
+        fl.stream(frame, time="ts").window(fl.tumbling("1 s", domain="processing")).agg(n=fl.count())
+
+
+def test_flush_belongs_to_available_now(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "in", BUNDLES[:1])
+    with pytest.raises(fl.SpecError, match="available_now=True"):
+        hopping_late(source(spark, tmp_path)).write_to(print, checkpoint=str(tmp_path / "c"), flush=True)
