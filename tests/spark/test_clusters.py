@@ -31,7 +31,7 @@ from fanlight.spark.shipping import archive, portable_function
 
 from . import elsewhere
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # never two sessions at a time
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("apart")]  # never two sessions at a time
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64()})

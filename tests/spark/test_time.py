@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +113,28 @@ def test_flush_belongs_to_available_now(spark: SparkSession, tmp_path: Path) -> 
     write(tmp_path / "in", BUNDLES[:1])
     with pytest.raises(fl.SpecError, match="available_now=True"):
         hopping_late(source(spark, tmp_path)).write_to(print, checkpoint=str(tmp_path / "c"), flush=True)
+
+
+def test_a_shard_without_records_acts_on_the_watermark_too(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether a record is too late must not depend on the shard its key belongs to."""
+    taken = Taken()
+    write(tmp_path / "in", [bundle((100, "a", 1)), bundle((101, "a", 2)), bundle(*((3, key, 3) for key in "abcdefgh"))])
+    stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("10 s"))
+    query = stream.agg(n=fl.count()).write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True)
+    assert query is not None
+    query.awaitTermination()
+    assert sorted(letter["record"]["k"] for letter in taken.letters) == list("abcdefgh")
+
+
+def test_a_time_that_no_window_has_does_not_move_the_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "in", [bundle((1, "a", 1)), bundle((2, "a", 2)), bundle((15, "a", 3)), bundle((40, "a", 4))])
+    far = "CASE WHEN v = 1 THEN timestamp_micros(400000000000000000) ELSE ts END"  # in the year 14645
+    frame = source(spark, tmp_path).selectExpr(f"{far} AS ts", "k", "v")
+    counts = fl.stream(frame, time="ts").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count())
+    file = tmp_path / "totals.db"
+    query = counts.write_to(f"sqlite:///{file}", table="t", checkpoint=str(tmp_path / "checkpoint"), available_now=True)
+    assert query is not None
+    query.awaitTermination()
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("SELECT reason FROM t_dead_letters").fetchall() == [("time_out_of_range",)]
+        assert database.execute("SELECT n FROM t").fetchall() == [(1,), (1,)]

@@ -57,7 +57,9 @@ Horizon = Callable[[], Timestamp | None]
 def seal(
     spec: WindowSpec, schema: pa.Schema, ids: list[int], horizon: Horizon, *, heartbeat: bool
 ) -> Callable[[Batches], Batches]:
-    """The function that packs rows into chunks by shard; with a heartbeat every shard hears of every batch.
+    """The function that packs rows into chunks by shard; with a heartbeat the first task says a word to every shard.
+
+    A shard judges records by the watermark it acted on last, so every shard must act in every batch.
 
     Records of slices that `horizon` cannot have expired are folded first, where the spec allows it.
     """
@@ -66,7 +68,7 @@ def seal(
         packer = Packer(Plan.bind(spec, schema), ids, horizon)
         for gathered in _gathered(batches):
             yield packer.pack(gathered)
-        if heartbeat:
+        if heartbeat and packer.origin == 0:
             yield packer.tell(Sent.HEARTBEAT)
 
     return sealed
@@ -104,7 +106,7 @@ class Packer:
         self._folding = Folding(plan) if folds_early(plan.spec) else None
         self._known = horizon() if self._folding else None
         context = TaskContext.get()
-        self._origin = 0 if context is None else context.partitionId()
+        self.origin = 0 if context is None else context.partitionId()
         self._sequence = 0
 
     def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -158,7 +160,7 @@ class Packer:
     def _numbered(self, owners: list[int], kind: Sent, payloads: list[bytes] | list[None]) -> pa.RecordBatch:
         first = self._sequence
         self._sequence += len(owners)
-        return _letters(owners, [self._origin] * len(owners), first, kind, payloads)
+        return _letters(owners, [self.origin] * len(owners), first, kind, payloads)
 
 
 def _letters(

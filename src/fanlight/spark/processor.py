@@ -84,7 +84,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803 -- PySpark's name
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803 -- PySpark's name
     ) -> Iterator[Row]:
-        """Called when the watermark has moved on for a shard that still holds something."""
+        """Called when the watermark has moved on for a shard that no row has reached in this batch."""
         if key[0] not in self._stepped:
             yield from self._step(key[0], [], timerValues)
 
@@ -97,12 +97,11 @@ class ShardProcessor(StatefulProcessor):
         bundle, folded = unpacked(shard, come, clock)
         reached = times.getCurrentWatermarkInMs()
         watermark = self._watermark(reached, clock)
-        holds = shard.is_live or bundle is not None or folded is not None
-        timer, known = (max(reached, 0) + 1 if holds else None), notes.get(_TIMER)
+        timer, known = max(reached, 0) + 1, notes.get(_TIMER)
         firings = shard.step(bundle, watermark, clock, notes={**notes, _TIMER: timer}, folded=folded)
         if any(row["kind"] == Sent.END for row in come):
             firings += shard.end()
-        if timer is not None and timer != known:
+        if timer != known:  # also if it holds nothing: what comes next is judged by the watermark acted on last
             self._handle.registerTimer(timer)
         horizon.leave(shard.watermark)
         place = {"stage": self._stage, "batch": self._batch, "name": name}

@@ -13,7 +13,7 @@ from pyspark.sql.types import TimestampType
 
 from fanlight.errors import InputError, SpecError
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
@@ -34,9 +34,9 @@ from fanlight.spark.store import KEYS, VALUES
 from fanlight.state.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
-_ARRIVAL = "_fanlight_arrival"
+_FOLLOWED = "_fanlight_followed"
 
 
 class SparkRun:
@@ -126,15 +126,14 @@ class SparkRun:
             else functions.lit(0)
         )
         known = horizon.found if self.source.isStreaming else _unmoved
-        beats = self.source.isStreaming and _needs_clock(self.spec)
-        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=beats)
+        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
         packed = through(self._records(signals).withColumn(SHARD, shard), sealed, ENVELOPE)
         if not self.source.isStreaming:
             return packed
         stream = self.source.sparkSession.readStream
         if signals is not None:
             packed = packed.union(through(stream.text(signals), telling(self.ids, Sent.END), ENVELOPE))
-        if beats:
+        if _needs_clock(self.spec):
             ticks = stream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
             packed = packed.union(through(ticks, telling(self.ids, Sent.HEARTBEAT), ENVELOPE))
         return packed
@@ -146,11 +145,21 @@ class SparkRun:
             return through(self.before.leaving(signals), carrying(self.plan.schema), carried)
         if not self.source.isStreaming:
             return self.source
-        if self.spec.in_processing_time:  # the clock of the batch is the time; Spark wants a watermark all the same
-            return self.source.withColumn(_ARRIVAL, functions.current_timestamp()).withWatermark(_ARRIVAL, "0 seconds")
         delay = self.spec.watermark
         assert isinstance(delay, BoundedDisorder)
-        return self.source.withWatermark(self.spec.time, f"{delay.delay.micros} microseconds")
+        followed = self.source.withColumn(_FOLLOWED, self._followed())
+        return followed.withWatermark(_FOLLOWED, f"{delay.delay.micros} microseconds").drop(_FOLLOWED)
+
+    def _followed(self) -> Column:
+        """What Spark's watermark follows: the times that can be used, as one that cannot would expire everything.
+
+        In processing time the clock is the time, and Spark wants a watermark all the same.
+        """
+        if self.spec.in_processing_time:
+            return functions.current_timestamp()
+        time = functions.col(self.spec.time)
+        first, last = (functions.timestamp_micros(functions.lit(end)) for end in (EARLIEST, LATEST))
+        return functions.when(time.between(first, last), time)
 
 
 def _unmoved() -> Timestamp:

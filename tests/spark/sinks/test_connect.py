@@ -16,7 +16,7 @@ import pytest
 from .orders import BUNDLES, corrected, put, standing, stepped
 from .test_sqlite import asked
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("apart")]
 
 ROOT = Path(__file__).parents[3]
 
