@@ -1,8 +1,11 @@
-"""One Spark session for all tests of the binding: starting one costs more than most of them."""
+"""One Spark session for all tests of a worker: starting one costs more than most of them."""
 
 from __future__ import annotations
 
+import fcntl
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,3 +23,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def connect_port() -> Iterator[None]:
+    """The right to the one port that local servers of Spark Connect listen on, among all workers."""
+    with Path(tempfile.gettempdir(), "fanlight-connect-port").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

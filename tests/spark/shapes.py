@@ -190,7 +190,7 @@ _FINISHING: tuple[Trigger, ...] = (
     fl.any_of(fl.after(3), fl.at_watermark(late=None)),
 )
 
-_PEERS = ("fanlight", "beam", "flink", "kafka", "malhar", "spark", "samza", "risingwave")
+_PEERS = ("beam", "flink", "kafka", "malhar")
 
 LOSSY = [
     *(shape(60 + n, lateness=Duration.of(f"{n % 3 * 4} seconds"), updated_only=n % 2 == 1) for n in range(4)),

@@ -31,7 +31,7 @@ from fanlight.spark.shipping import archive, portable_function
 
 from . import elsewhere
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("apart")]  # never two sessions at a time
+pytestmark = pytest.mark.slow
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64()})
@@ -120,6 +120,7 @@ def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
     assert opened_elsewhere(portable_function(rows_of), tmp_path) == "[]\n"
 
 
+@pytest.mark.usefixtures("connect_port")
 @pytest.mark.parametrize(
     ("how", "kind"),
     [

@@ -25,7 +25,7 @@ from fanlight.spark.inspection import Inspection, inspect
 from fanlight.spark.manifest import Manifest, guard
 from fanlight.spark.session import PROVIDER
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
+pytestmark = pytest.mark.slow
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 DDL = "ts timestamp, k string, v bigint"

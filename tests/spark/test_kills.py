@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("apart")]
+pytestmark = pytest.mark.slow
 
 SURVIVOR = Path(__file__).with_name("survivor.py")
 FILES, ROWS, KILLS = 40, 40, 10

@@ -24,7 +24,7 @@ from fanlight.spark.folder import Folder
 from fanlight.spark.lease import Lease
 from fanlight.spark.manifest import LOCK, MANIFEST, Manifest, guard, read_manifest
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
+pytestmark = pytest.mark.slow
 
 DDL = "ts timestamp, k string, v bigint"
 BASE = datetime(2026, 1, 1, tzinfo=UTC)

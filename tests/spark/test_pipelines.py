@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 import fanlight as fl
 from fanlight.model.timestamp import END_OF_TIME
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
+pytestmark = pytest.mark.slow
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)})

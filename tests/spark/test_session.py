@@ -19,7 +19,7 @@ from fanlight.spark.session import (
     spark_session,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
+pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"

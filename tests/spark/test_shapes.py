@@ -35,7 +35,7 @@ from fanlight.testing.player import _firing, _letter, _rows, play
 from .scripted import COLUMNS, Feed, Left, ScriptedQuery, asked, one_batch_a_file
 from .shapes import CALM, DELAY, LOSSY, SCHEMA, Shape, bundles
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
+pytestmark = pytest.mark.slow
 
 CLOCKS = (1_000, 4_000, 9_000, 20_000)
 """When each micro-batch starts, in milliseconds; the last brings the end."""

@@ -13,7 +13,7 @@ import fanlight as fl
 
 from .test_pipelines import BUNDLES, DDL, bundle, plain, rows, write
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 def best(source: Any) -> fl.Result:

@@ -16,7 +16,7 @@ import fanlight as fl
 
 from .test_pipelines import BUNDLES, DDL, bundle, hopping_late, plain, tumbling, write
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 PATIENCE = 300
 """Seconds after which a firing that should come is taken to be lost."""

@@ -12,7 +12,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("apart")]
+pytestmark = pytest.mark.slow
 
 
 def test_the_tutorial_prints_what_it_says(tmp_path: Path) -> None:

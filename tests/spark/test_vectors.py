@@ -39,7 +39,7 @@ from fanlight.testing.vectors.play import play
 
 from .scripted import Feed, Left, ScriptedQuery, asked, one_batch_a_file
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]  # one worker, one session
+pytestmark = pytest.mark.slow
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 

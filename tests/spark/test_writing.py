@@ -22,7 +22,7 @@ from fanlight.spark.writing import describe, write
 
 from .sinks.orders import BUNDLES, DDL, SCHEMA, corrected, once, put, room_for, standing, stepped, streamed
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 RECORDS = sum(len(bundle) for bundle in BUNDLES)
 DEAD = [("expired", "late", 98)]

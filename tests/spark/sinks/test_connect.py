@@ -16,11 +16,12 @@ import pytest
 from .orders import BUNDLES, corrected, put, standing, stepped
 from .test_sqlite import asked
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("apart")]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.usefixtures("connect_port")
 def test_a_client_of_spark_connect_writes_what_others_write(tmp_path: Path) -> None:
     put(tmp_path / "in", BUNDLES)
     program = [sys.executable, "-m", "tests.spark.sinks.over_connect", str(tmp_path)]

@@ -19,7 +19,7 @@ from fanlight.spark.writing import write
 
 from .orders import BASE, BUNDLES, corrected, put, standing, stepped, streamed
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
