@@ -33,8 +33,9 @@ lint: $(STAMP) ## format, lint, types and import directions only
 quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure
 	$(BIN)/python -m pytest -p no:xdist -m "not slow" -x -q
 
-thorough: $(STAMP) ## the properties with many more examples
+thorough: $(STAMP) ## the properties with many more examples, and every pipeline shape on Spark
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py
 
 demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under two minutes
 	$(BIN)/fanlight demo
