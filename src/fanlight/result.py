@@ -117,16 +117,18 @@ class Result:
         return run.dead_letters()
 
     @property
-    def accounting(self) -> Accounting | DataFrame:
-        """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end.
-
-        On Spark a DataFrame with a row for each step of a shard; on a stream it is a query of its own.
-        """
+    def accounting(self) -> Accounting:
+        """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end."""
         if self._spark is not None:
-            return self._spark.accounting()
+            raise SpecError("accounting: this pipeline runs on Spark, which counts step by step. Use accounts.")
         run = self._embedded()
         run.finish()
         return run.accounting
+
+    @property
+    def accounts(self) -> DataFrame:
+        """On Spark, where every record went: a row for each step of a shard; on a stream, a query of its own."""
+        return self.on_spark("accounts", "Use accounting.").accounting()
 
     def rewindow(self) -> Rewindowed:
         """Group these results again, inside the windows they belong to.
