@@ -59,7 +59,7 @@ def test_a_driver_killed_at_ten_moments(unharmed: Tables, tmp_path: Path) -> Non
         with running(tmp_path) as process:
             goal = committed(tmp_path) + moments.integers(3)
             until(lambda: committed(tmp_path) >= goal and started(tmp_path), process)  # noqa: B023 -- called at once
-            time.sleep(moments.uniform(0, 1.5))
+            time.sleep(moments.uniform(0, 1))
             assert process.poll() is None, "all is read before the last kill: give the query more files"
             os.killpg(process.pid, signal.SIGKILL)
             kills += 1
