@@ -33,7 +33,8 @@ def test_a_stream_runs_both_stages_in_one_query_and_passes_dead_letters_on(spark
     source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
     result = best(source)
     query = (
-        result._spark.leaving()  # type: ignore[union-attr]
+        result.on_spark("leaving")
+        .leaving()
         .writeStream.format("parquet")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)

@@ -14,7 +14,7 @@ from fanlight.embedded.sources import Records, as_batch
 from fanlight.errors import EngineError, StateError
 from fanlight.kernels.groups import Ints
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike, timestamp
+from fanlight.model.timestamp import START_OF_TIME, Timestamp, TimestampLike, timestamp
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.intake import Offsets, conform, with_times, without_replays, without_views
 from fanlight.operators.panes import Signal
@@ -22,7 +22,7 @@ from fanlight.operators.plan import Plan
 from fanlight.operators.reading import Question, messages_table, windows_table
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
-from fanlight.operators.watermark import Watermarks
+from fanlight.operators.watermark import Watermarks, watermark_of
 from fanlight.state.memory import MemoryStore
 from fanlight.state.store import Address, ChunkStore
 
@@ -260,11 +260,9 @@ class WindowOperator:
     ) -> list[pa.RecordBatch]:
         batch = conform(batch, shard.plan.schema)
         shard.accounting.received += len(batch)
-        if self.spec.in_processing_time:
-            times = np.full(len(batch), max(self._clock, shard.watermark))
-            judged: Ints = np.array([shard.watermark])
-        else:
-            batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, shard.watermark)
+        batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, shard.watermark, self._clock)
+        judged: Ints = np.array([shard.watermark])
+        if not self.spec.in_processing_time:
             judged = np.atleast_1d(self._watermarks.judging(source, times, shard.watermark))
         self._watermarks.observe(source, int(times.max()) if len(times) else None, self._clock)
         if watermark is not None:
@@ -281,10 +279,8 @@ class WindowOperator:
         return [] if self._shard is None else self._step(self._shard, None)
 
     def _step(self, shard: ShardOperator, bundle: Bundle | None) -> list[pa.RecordBatch]:
-        reached = self._watermarks.current
-        if self.spec.in_processing_time:
-            over = self.spec.tick.micros if self.spec.semantics.clock_instant_is_over else 0
-            reached = min(self._clock + over, END_OF_TIME)
+        clocked = self.spec.in_processing_time
+        reached = watermark_of(self.spec, self._clock) if clocked else self._watermarks.current
         leaving = shard.step(bundle, reached, self._clock, self._signal, self._notes())
         self._signal = replace(self._signal, said=False)
         return leaving

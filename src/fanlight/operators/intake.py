@@ -83,9 +83,19 @@ def without_replays(
 
 
 def with_times(
-    plan: Plan, batch: pa.RecordBatch, letters: DeadLetters, accounting: Accounting, watermark: Timestamp
+    plan: Plan,
+    batch: pa.RecordBatch,
+    letters: DeadLetters,
+    accounting: Accounting,
+    watermark: Timestamp,
+    clock: Timestamp,
 ) -> tuple[pa.RecordBatch, Ints]:
-    """Read the event times; records whose time cannot be read are buried."""
+    """Read the event times; records whose time cannot be read are buried.
+
+    In processing time the clock is the time of them all, or the watermark where that instant is over.
+    """
+    if plan.spec.in_processing_time:
+        return batch, np.full(len(batch), max(clock, watermark))
     times, faults = read_times(plain(batch.column(plan.spec.time)), plan.spec.unit)
     if not faults.any():
         return batch, times

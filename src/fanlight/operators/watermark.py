@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fanlight.errors import EngineError, StateError
+from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.watermarks import (
     BoundedDisorder,
@@ -24,6 +25,12 @@ _InputStrategy: TypeAlias = Explicit | BoundedDisorder | FixedDistance
 
 _ONLY = ""
 """The input of a strategy that knows only one."""
+
+
+def watermark_of(spec: WindowSpec, clock: Timestamp) -> Timestamp:
+    """The watermark that the clock is, for windows of processing time: with its instant, where that counts as over."""
+    over = spec.tick.micros if spec.semantics.clock_instant_is_over else 0
+    return min(clock + over, END_OF_TIME)
 
 
 @dataclass(slots=True)

@@ -35,7 +35,9 @@ from fanlight.spark.folder import Folder
 from fanlight.spark.leaving import COUNTS
 from fanlight.spark.manifest import Manifest, Stage, read_manifest
 from fanlight.spark.session import spark_session
+from fanlight.spark.shards import shard_of
 from fanlight.spark.shipping import portable_function
+from fanlight.spark.store import CHUNKS
 from fanlight.state.codec import decode
 from fanlight.state.memory import MemoryStore
 from fanlight.state.store import Address
@@ -43,7 +45,6 @@ from fanlight.state.store import Address
 if TYPE_CHECKING:
     from fanlight.spark.run import SparkRun
 
-_CHUNKS = "chunks"
 _TIMES = ("watermark", "clock")
 _ACCOUNTS = pa.schema(
     [
@@ -114,8 +115,7 @@ class Inspection:
         """The shards that these keys belong to."""
         columns = from_arrow_schema(pa.schema(self.plan.key_fields))
         frame = self._chunks.sparkSession.createDataFrame(list(keys), columns)
-        named = [functions.col(name) for name in self.spec.keys]
-        places = frame.select(functions.pmod(functions.xxhash64(*named), functions.lit(len(self._ids)))).distinct()
+        places = frame.select(shard_of(self.spec.keys, len(self._ids))).distinct()
         return [self._ids[row[0]] for row in places.collect()]
 
     def _read(self, chunks: DataFrame, schema: pa.Schema, read: Read) -> DataFrame:
@@ -149,7 +149,7 @@ def inspect(
         raise InputError(f"inspect: `stage` ({stage}) must be from 1 to {len(operators)}, the stages of this query.")
     manifest = read_manifest(folder)
     spec, schema, ids = _pipeline(folder, manifest, pipeline, place)
-    reader = session.read.format("statestore").option("stateVarName", _CHUNKS).option("batchId", batch)
+    reader = session.read.format("statestore").option("stateVarName", CHUNKS).option("batchId", batch)
     state = reader.option("operatorId", operators[place - 1]).load(folder.text)
     chunks = state.select("key.shard", "user_map_key.*", "user_map_value.payload")
     return Inspection(chunks, Plan.bind(spec, schema), ids, batch, manifest)
@@ -194,7 +194,7 @@ def _last_batch(folder: Folder) -> int:
 def _operators(session: SparkSession, folder: Folder) -> list[int]:
     """The stateful operators of the query that are ours, the first stage first."""
     found = session.read.format("state-metadata").load(folder.text).select("operatorId", "operatorProperties").collect()
-    ours = [row[0] for row in found if _CHUNKS in _states(row[1])]
+    ours = [row[0] for row in found if CHUNKS in _states(row[1])]
     if not ours:
         raise StateError(
             f"inspect: the checkpoint {folder.text!r} belongs to a query without a Fanlight pipeline. "

@@ -25,17 +25,16 @@ from fanlight.operators.intake import with_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
+from fanlight.operators.watermark import watermark_of
 from fanlight.spark import horizon
 from fanlight.spark.envelope import Sent
 from fanlight.spark.fingerprint import Fingerprint, require_same
 from fanlight.spark.leaving import LeavingRow, leaving_of
-from fanlight.spark.store import KEYS, VALUES, SparkStore
+from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
 from fanlight.spark.transit import opened
 
 _MILLISECOND = 1_000
 _FINGERPRINT, _TIMER = "fingerprint", "timer"
-CHUNKS = "chunks"
-"""The one state there is."""
 
 
 class ShardProcessor(StatefulProcessor):
@@ -112,8 +111,7 @@ class ShardProcessor(StatefulProcessor):
     def _watermark(self, reached: int, clock: Timestamp) -> Timestamp:
         """What the step acts on: Spark's watermark; in processing time, the clock."""
         if self._spec.in_processing_time:
-            over = self._spec.tick.micros if self._spec.semantics.clock_instant_is_over else 0
-            return clock + over
+            return watermark_of(self._spec, clock)
         return reached * _MILLISECOND if reached > 0 else START_OF_TIME
 
     def _notes(self, shard: ShardOperator) -> dict[str, Any]:
@@ -153,9 +151,7 @@ def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch], clock: Timestamp
     batch = pa.concat_batches(chunks)
     shard.accounting.received += len(batch)
     judged: Timestamp = shard.watermark
-    if shard.plan.spec.in_processing_time:
-        return Bundle(batch, np.full(len(batch), max(clock, judged)), np.array([judged]))
-    batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged)
+    batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged, clock)
     return Bundle(batch, times, np.array([judged]))
 
 

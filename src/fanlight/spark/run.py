@@ -26,11 +26,11 @@ from fanlight.spark.carrying import carried_schema, carrying
 from fanlight.spark.envelope import ENVELOPE, SHARD, Sent, rows_of, seal, telling
 from fanlight.spark.fingerprint import fingerprint
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
-from fanlight.spark.processor import CHUNKS, ShardProcessor, passed, unpacked
+from fanlight.spark.processor import ShardProcessor, passed, unpacked
 from fanlight.spark.session import require_settings
-from fanlight.spark.shards import even_ids
+from fanlight.spark.shards import even_ids, shard_of
 from fanlight.spark.shipping import portable, portable_function, through
-from fanlight.spark.store import KEYS, VALUES
+from fanlight.spark.store import CHUNKS, KEYS, VALUES
 from fanlight.state.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -118,13 +118,8 @@ class SparkRun:
         return through(chunks, rows_of, from_arrow_schema(schema))
 
     def _packed(self, signals: str | None) -> DataFrame:
-        """Chunks by shard. A key's shard is its hash; without keys there is one."""
-        keys = [functions.col(name) for name in self.spec.keys]
-        shard = (
-            functions.pmod(functions.xxhash64(*keys), functions.lit(len(self.ids))).cast("int")
-            if keys
-            else functions.lit(0)
-        )
+        """Chunks by shard."""
+        shard = shard_of(self.spec.keys, len(self.ids))
         known = horizon.found if self.source.isStreaming else _unmoved
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
         packed = through(self._records(signals).withColumn(SHARD, shard), sealed, ENVELOPE)

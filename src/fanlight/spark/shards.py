@@ -6,10 +6,20 @@ land in one of two partitions. So ids are chosen such that each partition gets a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
+
+from pyspark.sql import Column, functions
 
 _SEED = 42
 _MASK = 0xFFFFFFFF
+
+
+def shard_of(keys: Sequence[str], shards: int) -> Column:
+    """The place of a row's shard among `shards`: the hash of its keys decides; without keys there is only one."""
+    if not keys:
+        return functions.lit(0)
+    return functions.pmod(functions.xxhash64(*keys), functions.lit(shards)).cast("int")
 
 
 def even_ids(shards: int, partitions: int) -> list[int]:

@@ -9,6 +9,8 @@ from fanlight.errors import StateError
 from fanlight.state.codec import decode, encode
 from fanlight.state.store import Address, Addresses
 
+CHUNKS = "chunks"
+"""The name of the one state there is."""
 KEYS = "space string, slice bigint, sequence bigint"
 VALUES = "payload binary"
 _COMPRESSION = "lz4"

@@ -22,7 +22,7 @@ from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.spark.envelope import SHARD, Sent, seal, telling
 from fanlight.spark.processor import ShardProcessor
-from fanlight.spark.store import KEYS, VALUES, SparkStore
+from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
 
 ONLY = 0
 """The id of the one shard there is: what a vector asks of an operator, it asks of one shard."""
@@ -60,7 +60,7 @@ class ShardTester:
     def shard(self) -> ShardOperator:
         """The shard as it stands between two batches, to be read."""
         self._harness.handle.setGroupingKey(ONLY)
-        chunks = self._harness.handle.getMapState("chunks", KEYS, VALUES)
+        chunks = self._harness.handle.getMapState(CHUNKS, KEYS, VALUES)
         return ShardOperator(Plan.bind(self.spec, self.schema), SparkStore(chunks))
 
     def _processor(self) -> ShardProcessor:
