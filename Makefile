@@ -7,7 +7,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint quick thorough demo example bench hooks clean
+.PHONY: help install test lint quick thorough demo example pictures bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -33,15 +33,18 @@ lint: $(STAMP) ## format, lint, types and import directions only
 quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure
 	$(BIN)/python -m pytest -p no:xdist -m "not slow" -x -q
 
-thorough: $(STAMP) ## the properties with many more examples, and every pipeline shape on Spark
+thorough: $(STAMP) ## the properties with many more examples; on Spark every pipeline shape, and ten kills
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py tests/spark/test_kills.py
 
 demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under two minutes
 	$(BIN)/fanlight demo
 
 example: $(STAMP) ## the README's ten lines, in this process: every firing of a window, and a dead letter
 	$(BIN)/python examples/ten_lines.py
+
+pictures: $(STAMP) ## draw docs/windows/*.svg anew, from examples/windows
+	$(BIN)/python -m fanlight.viz examples/windows docs/windows
 
 bench: $(STAMP) ## measure the engine on this machine
 	$(BIN)/python -m benchmarks

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rich.console import Console
 
-from benchmarks import firings, growth, hopping, peers, results, tumbling
+from benchmarks import firings, growth, hopping, peers, results, sliding, tumbling
 from benchmarks.figures import Figures, Scale
 from benchmarks.machine import one_core
 
@@ -52,15 +52,23 @@ def _spark(scale: Scale) -> Printable:
     return run(scale)
 
 
+def _kinds(scale: Scale) -> Printable:
+    from benchmarks.spark.kinds import run  # as above
+
+    return run(scale)
+
+
 BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "tumbling": tumbling.run,
     "hopping": hopping.run,
     "growth": _growth,
     "firings": firings.run,
     "peers": peers.run,
+    "sliding": sliding.run,
     "spark": _spark,
+    "kinds": _kinds,
 }
-EVERY_CORE = {"spark"}
+EVERY_CORE = {"spark", "kinds"}
 """Spark is measured on all cores, as its users have it; the engine alone on one."""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import fanlight as fl
+from benchmarks.audit import Audit, TotalsAudit
 from benchmarks.data import BUNDLES, HOUR, START
 from benchmarks.stopwatch import Stopwatch
 from benchmarks.totals import COLUMNS, Totals
@@ -19,18 +21,15 @@ Play = Callable[[Stopwatch], Iterator[pa.Table]]
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """One way to compute windows over the bundles, and the totals it must arrive at."""
+    """One way to compute windows over the bundles, and what says whether it is right."""
 
     name: str
     play: Play
-    panes: Callable[[pa.Table], pa.Table]
-    """Its rows as `COLUMNS`, for checking."""
-    expected: Totals
+    audit: Callable[[], Audit]
+    """What looks at the rows of a run."""
     rows: int
     steps: int
     """How many tables it yields."""
-    repeats: bool = False
-    """Whether a pane may leave more than once, so that only its last firing counts."""
 
 
 def pipeline(window: fl.Windowed) -> fl.WindowSpec:
@@ -44,6 +43,12 @@ def orders() -> fl.Stream:
 
 
 def engine(name: str, spec: fl.WindowSpec, bundles: Bundles, expected: Totals) -> Contestant:
+    """Fanlight, checked by its totals."""
+    audit = partial(TotalsAudit, name, _of_firings, expected, repeats=not spec.fires_once)
+    return Contestant(name, fed(spec, bundles), audit, rows_of(bundles), len(bundles) + 1)
+
+
+def fed(spec: fl.WindowSpec, bundles: Bundles) -> Play:
     """Fanlight as a user has it: `add` a bundle with its clock, `take` what fired, `end` at the end."""
 
     def play(watch: Stopwatch) -> Iterator[pa.Table]:
@@ -58,8 +63,12 @@ def engine(name: str, spec: fl.WindowSpec, bundles: Bundles, expected: Totals) -
             fired = operator.take()
         yield fired
 
-    rows = sum(len(bundle) for bundle in bundles)
-    return Contestant(name, play, _of_firings, expected, rows, len(bundles) + 1, repeats=not spec.fires_once)
+    return play
+
+
+def rows_of(bundles: Bundles) -> int:
+    """How many rows there are."""
+    return sum(len(bundle) for bundle in bundles)
 
 
 def bare_group_by(name: str, bundles: Bundles, size: int, expected: Totals) -> Contestant:
@@ -79,7 +88,7 @@ def bare_group_by(name: str, bundles: Bundles, size: int, expected: Totals) -> C
     def panes(grouped: pa.Table) -> pa.Table:
         return numbered_panes(grouped, size)
 
-    return Contestant(name, play, panes, expected, sum(len(bundle) for bundle in bundles), len(bundles))
+    return Contestant(name, play, partial(TotalsAudit, name, panes, expected), rows_of(bundles), len(bundles))
 
 
 def numbered_panes(grouped: pa.Table, size: int) -> pa.Table:

@@ -8,6 +8,7 @@ A share of the rows can be late: up to ten minutes further back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -39,21 +40,12 @@ class Orders:
     late: float = 0.0
 
     def bundles(self) -> list[pa.RecordBatch]:
-        """The orders in ten bundles, in memory; made once, then read from `benchmarks/data/`."""
-        path = _CACHE / f"{self._name}.arrow"
-        if not path.exists():
-            _CACHE.mkdir(exist_ok=True)
-            unfinished = path.with_suffix(".part")
-            with pa.OSFile(str(unfinished), "wb") as file, pa.ipc.new_file(file, self._schema) as writer:
-                for batch in self._made():
-                    writer.write_batch(batch)
-            unfinished.rename(path)
-        with pa.OSFile(str(path), "rb") as file:
-            reader = pa.ipc.open_file(file)
-            return [reader.get_batch(place) for place in range(reader.num_record_batches)]
+        """The orders in ten bundles, in memory."""
+        return kept(self.name, self._made)
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """What the file that keeps them is called."""
         kinds = f"{'text' if self.text else 'int'}-{'int' if self.whole else 'float'}"
         return f"orders-1-{self.rows}-{self.keys}-{kinds}-{self.late}"
 
@@ -63,7 +55,7 @@ class Orders:
         price = pa.int64() if self.whole else pa.float64()
         return pa.schema({"ts": pa.timestamp("us", "UTC"), "key": key, "price": price})
 
-    def _made(self) -> list[pa.RecordBatch]:
+    def _made(self) -> pa.RecordBatch:
         random = np.random.default_rng(20260101)
         times = START + np.arange(self.rows) * HOUR // self.rows - random.integers(0, DISORDER, self.rows)
         keys = random.integers(0, self.keys, self.rows)
@@ -76,6 +68,20 @@ class Orders:
             names.take(pa.array(keys)) if self.text else pa.array(keys),
             pa.array(prices if self.whole else prices / 4),
         ]
-        made = pa.record_batch(columns, schema=self._schema)
-        cuts = [self.rows * place // BUNDLES for place in range(BUNDLES + 1)]
-        return [made.slice(start, end - start) for start, end in pairwise(cuts)]
+        return pa.record_batch(columns, schema=self._schema)
+
+
+def kept(name: str, make: Callable[[], pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Rows in ten bundles, in memory; made once, then read from `benchmarks/data/`."""
+    path = _CACHE / f"{name}.arrow"
+    if not path.exists():
+        _CACHE.mkdir(exist_ok=True)
+        unfinished, made = path.with_suffix(".part"), make()
+        cuts = [len(made) * place // BUNDLES for place in range(BUNDLES + 1)]
+        with pa.OSFile(str(unfinished), "wb") as file, pa.ipc.new_file(file, made.schema) as writer:
+            for start, end in pairwise(cuts):
+                writer.write_batch(made.slice(start, end - start))
+        unfinished.rename(path)
+    with pa.OSFile(str(path), "rb") as file:
+        reader = pa.ipc.open_file(file)
+        return [reader.get_batch(place) for place in range(reader.num_record_batches)]

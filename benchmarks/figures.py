@@ -67,3 +67,12 @@ def verdict(ratio: float, bar: float) -> str:
     'met: at least 0.4'
     """
     return f"{'met' if ratio >= bar else 'MISSED'}: at least {bar}"
+
+
+def at_most(value: float, bar: float) -> str:
+    """Whether a value stays within its bar.
+
+    >>> at_most(1.2, 1.5)
+    'met: at most 1.5'
+    """
+    return f"{'met' if value <= bar else 'MISSED'}: at most {bar}"

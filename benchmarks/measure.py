@@ -17,7 +17,6 @@ from statistics import median
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.audit import Audit
 from benchmarks.contestants import Contestant
 from benchmarks.stopwatch import Stopwatch
 
@@ -75,7 +74,7 @@ class Measured:
 
 
 def side_by_side(title: str, contestants: Sequence[Contestant], rounds: int) -> Measured:
-    """Let the contestants take turns. The first round's totals are checked; in later rounds, the number of rows is."""
+    """Let the contestants take turns. The first round is audited; in later ones, the number of rows is compared."""
     times = {contestant.name: Times(contestant.rows) for contestant in contestants}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # The bar is drawn between steps: a thread that draws would be timed too.
@@ -84,7 +83,7 @@ def side_by_side(title: str, contestants: Sequence[Contestant], rounds: int) -> 
         for place in range(rounds):
             for contestant in contestants:
                 progress.update(task, description=f"{title}, round {place + 1} of {rounds}: {contestant.name}")
-                watch, audit, rows = Stopwatch(), Audit(contestant), 0
+                watch, audit, rows = Stopwatch(), contestant.audit(), 0
                 gc.collect()
                 for table in contestant.play(watch):
                     rows += len(table)

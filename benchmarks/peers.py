@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
 import fanlight as fl
-from benchmarks.contestants import Bundles, Contestant, bare_group_by, engine, numbered_panes, orders, pipeline
+from benchmarks.audit import TotalsAudit
+from benchmarks.contestants import (
+    Bundles,
+    Contestant,
+    bare_group_by,
+    engine,
+    numbered_panes,
+    orders,
+    pipeline,
+    rows_of,
+)
 from benchmarks.data import Orders
 from benchmarks.figures import Figures, Scale, table
 from benchmarks.measure import side_by_side
@@ -52,7 +63,7 @@ def polars_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant
             grouped = frame.lazy().group_by("key", number).agg(values).collect(engine="streaming")
         yield grouped.to_arrow()
 
-    return Contestant(name, play, _panes, expected, len(frame), 1)
+    return Contestant(name, play, partial(TotalsAudit, name, _panes, expected), len(frame), 1)
 
 
 def duckdb_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant:
@@ -69,7 +80,7 @@ def duckdb_group_by(name: str, bundles: Bundles, expected: Totals) -> Contestant
             ).to_arrow_table()
         yield grouped
 
-    return Contestant(name, play, _panes, expected, sum(len(bundle) for bundle in bundles), 1)
+    return Contestant(name, play, partial(TotalsAudit, name, _panes, expected), rows_of(bundles), 1)
 
 
 def _panes(grouped: pa.Table) -> pa.Table:

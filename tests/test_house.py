@@ -17,7 +17,19 @@ import pytest
 
 import fanlight
 from fanlight import errors
-from fanlight.model import aggregates, retention, triggers, watermarks, windows
+from fanlight.model import (
+    aggregate,
+    aggregates,
+    aggregates_approximate,
+    aggregates_code,
+    aggregates_composite,
+    aggregates_paired,
+    aggregates_single,
+    retention,
+    triggers,
+    watermarks,
+    windows,
+)
 from fanlight.model.semantics import Semantics
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,6 +70,8 @@ def own(module: ModuleType, name: str, value: object) -> bool:
     return not name.startswith("_") and value.__module__ == module.__name__
 
 
+AGGREGATES = (aggregates_approximate, aggregates_code, aggregates_composite, aggregates_paired, aggregates_single)
+AGGREGATE_WORDS = [name for module in AGGREGATES for name in functions(module)]
 TRIGGERS = [name for name in classes(triggers) if name != "Trigger"]
 TRIGGER_WORDS = functions(triggers)
 FIELDS = [field.name for field in dataclasses.fields(Semantics)]
@@ -88,9 +102,14 @@ class TestPublicNames:
         }
         assert {name for name in brought if not name.startswith("_")} <= set(fanlight.__all__)
 
-    @pytest.mark.parametrize("module", [aggregates, retention, triggers, watermarks, windows])
+    @pytest.mark.parametrize("module", [*AGGREGATES, retention, triggers, watermarks, windows])
     def test_every_word_of_the_model_is_public(self, module: ModuleType) -> None:
         assert set(functions(module)) <= set(fanlight.__all__)
+
+    def test_every_aggregate_is_in_the_module_of_them_all(self) -> None:
+        assert {name for module in (aggregate, *AGGREGATES) for name in functions(module) + classes(module)} == set(
+            aggregates.__all__
+        )
 
     def test_every_error_is_public(self) -> None:
         assert set(classes(errors)) <= set(fanlight.__all__)
@@ -128,6 +147,11 @@ class TestDocs:
     @pytest.mark.parametrize("name", TRIGGERS + TRIGGER_WORDS)
     def test_every_trigger_is_explained(self, name: str) -> None:
         assert re.search(rf"`{name}\b|\b{name}\(", DOCS), f"no page of docs mentions `{name}`"
+
+    @pytest.mark.parametrize("name", AGGREGATE_WORDS)
+    def test_every_aggregate_is_explained(self, name: str) -> None:
+        page = (ROOT / "docs" / "aggregates.md").read_text(encoding="utf-8")
+        assert f"`{name}(" in page, f"docs/aggregates.md does not mention `{name}`"
 
     @pytest.mark.parametrize("name", FIELDS)
     def test_every_field_of_the_semantics_is_explained(self, name: str) -> None:

@@ -4,44 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from pyspark.sql import functions
+import pyarrow as pa
 
 import fanlight as fl
-from benchmarks.spark.by_key import LEAVING, MinuteProcessor
 from benchmarks.spark.files import Files
-from fanlight.model.windows import WindowKind
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
-MINUTE = 60_000_000
 DELAY = "5 seconds"
 """How far the watermark follows behind, for all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Windows as both sides spell them, and their lengths in microseconds."""
+class Windows(Protocol):
+    """Windows that contestants compute, and what comes of a few orders."""
 
-    name: str
-    kind: WindowKind
-    column: Callable[[], Column]
-    size: int
-    every: int
+    @property
+    def name(self) -> str:
+        """What tables call them."""
 
+    def found(self, rows: pa.Table, *, repeats: bool) -> pa.Table:
+        """The closed windows among the rows of a query, in order; with `repeats` a pane may be there more than once."""
 
-TUMBLING = Windows(
-    "tumbling 1 min", fl.tumbling("1 minute"), lambda: functions.window("ts", "1 minute"), MINUTE, MINUTE
-)
-HOPPING = Windows(
-    "hopping 10 min / 10 s",
-    fl.hopping("10 minutes", every="10 seconds"),
-    lambda: functions.window("ts", "10 minutes", "10 seconds"),
-    10 * MINUTE,
-    MINUTE // 6,
-)
+    def defined(self) -> pa.Table:
+        """The same by the definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,55 +45,11 @@ class Contestant:
     """Whether a pane may leave more than once."""
 
 
-def fanlight(name: str, windows: Windows, files: Files, warm: int) -> Contestant:
-    """Fanlight, firing once."""
-
-    def query(source: DataFrame) -> DataFrame:
-        return _summed(_orders(source).window(windows.kind))
-
-    return Contestant(name, windows, query, files, warm)
-
-
-def fanlight_early(name: str, windows: Windows, files: Files, warm: int) -> Contestant:
-    """Fanlight with an early firing of every pane that a batch has changed, each taking back the one before."""
-
-    def query(source: DataFrame) -> DataFrame:
-        early = fl.at_watermark(early=fl.after(1))
-        return _summed(_orders(source).window(windows.kind).trigger(early).retracting())
-
-    return Contestant(name, windows, query, files, warm, repeats=True)
-
-
-def native(name: str, windows: Windows, files: Files, warm: int) -> Contestant:
-    """Spark's own `groupBy(window(…), key)`."""
-
-    def query(source: DataFrame) -> DataFrame:
-        price = functions.col("price")
-        groups = source.withWatermark("ts", DELAY).groupBy(windows.column(), "key")
-        return groups.agg(
-            functions.count("*").alias("n"),
-            functions.sum(price).alias("revenue"),
-            functions.max(price).alias("highest"),
-        )
-
-    return Contestant(name, windows, query, files, warm)
-
-
-def by_key(name: str, files: Files, warm: int) -> Contestant:
-    """A processor of Spark's that is grouped by the key, as its documentation shows."""
-
-    def query(source: DataFrame) -> DataFrame:
-        groups = source.withWatermark("ts", DELAY).groupBy("key")
-        rows = groups.transformWithStateInPandas(MinuteProcessor(), LEAVING, "append", "eventTime")
-        start = functions.timestamp_millis("start").alias("start")
-        return rows.select("key", functions.struct(start).alias("window"), "n", "revenue", "highest")
-
-    return Contestant(name, TUMBLING, query, files, warm)
-
-
-def _orders(source: DataFrame) -> fl.Stream:
+def orders(source: DataFrame) -> fl.Stream:
+    """The stream that Fanlight's contestants begin with."""
     return fl.stream(source, time="ts", delay=DELAY).key_by("key")
 
 
-def _summed(windowed: fl.Windowed) -> DataFrame:
+def summed(windowed: fl.Windowed) -> DataFrame:
+    """Count, sum and maximum of the price."""
     return windowed.agg(n=fl.count(), revenue=fl.sum("price"), highest=fl.max("price")).df

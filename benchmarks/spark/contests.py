@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from benchmarks.data import Orders
 from benchmarks.figures import Scale
-from benchmarks.spark.contestants import HOPPING, TUMBLING, Contestant, by_key, fanlight, fanlight_early, native
+from benchmarks.spark.aligned import HOPPING, TUMBLING, by_key, fanlight, fanlight_early, native
+from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.files import Files
 
 OURS, THEIRS = "Fanlight", "Spark `groupBy(window)`"

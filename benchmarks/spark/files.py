@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data import Orders
+from benchmarks.visits import Visits
 
 SCHEMA = "ts timestamp, key bigint, price double"
 
@@ -30,7 +31,7 @@ _GROUPS = 8
 class Files:
     """Which orders, cut into how many files, and how many of those are played."""
 
-    orders: Orders
+    orders: Orders | Visits
     cut: int = 10
     first: int = 10
 
@@ -41,7 +42,7 @@ class Files:
 
     def folder(self, room: Path) -> Path:
         """The folder that holds what is played and nothing else; made once."""
-        whole = room / f"orders-{self.orders.rows}-{self.orders.keys}-{self.cut}"
+        whole = room / f"{self.orders.name}-{self.cut}"
         if not whole.exists():
             _write(self.orders.bundles(), self.cut, whole)
         if self.first == self.cut:

@@ -13,6 +13,7 @@ from benchmarks.spark.session import MASTER
 class SparkFigures:
     """What the contests found, ready to be printed."""
 
+    name: str
     scale: Scale
     tables: tuple[str, ...]
     others: float | None
@@ -20,19 +21,10 @@ class SparkFigures:
     def text(self, date: str | None) -> str:
         """The figures under the command and the machine that made them."""
         made = [
-            "`python -m benchmarks spark`",
+            f"`python -m benchmarks {self.name}`",
             str(self.scale),
             described("pyspark", "pandas", share=f"`{MASTER}` on"),
             *([] if self.others is None else [f"others took {self.others:.0%} of the processor time"]),
             *([date] if date else []),
         ]
         return "\n\n".join([" · ".join(made), *self.tables])
-
-
-def at_most(value: float, bar: float) -> str:
-    """Whether a value stays within its bar.
-
-    >>> at_most(1.2, 1.5)
-    'met: at most 1.5'
-    """
-    return f"{'met' if value <= bar else 'MISSED'}: at most {bar}"

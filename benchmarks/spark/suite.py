@@ -7,13 +7,13 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks.figures import Scale, table, verdict
+from benchmarks.figures import Scale, at_most, table, verdict
+from benchmarks.spark.aligned import HOPPING, TUMBLING
 from benchmarks.spark.check import check
-from benchmarks.spark.contestants import HOPPING, TUMBLING
 from benchmarks.spark.contests import BY_KEY, EARLY, OURS, OURS_MANY, THEIRS, Contests
 from benchmarks.spark.load import Load
 from benchmarks.spark.play import Played, play
-from benchmarks.spark.report import SparkFigures, at_most
+from benchmarks.spark.report import SparkFigures
 from benchmarks.spark.rounds import Taken, side_by_side
 from benchmarks.spark.session import session
 
@@ -42,7 +42,7 @@ def run(scale: Scale) -> SparkFigures:
         _batches(small),
         _sizes(states),
     )
-    return SparkFigures(scale, tables, load.others)
+    return SparkFigures("spark", scale, tables, load.others)
 
 
 def _bars(tumbling: Taken, hopping: Taken, small: Taken, states: States) -> str:

@@ -133,7 +133,7 @@ class Result:
     def rewindow(self) -> Rewindowed:
         """Group these results again, inside the windows they belong to.
 
-        The columns are those of the result, `window_start`, and `row`, all of them as one struct.
+        The columns are those of the result, `window_start`, `window_end`, and `row`, the result as one struct.
 
         >>> import fanlight as fl
         >>> sales = [{"ts": second, "shop": shop} for second, shop in enumerate("abbcbca")]

@@ -14,12 +14,12 @@ from fanlight.model.aggregates import Aggregate
 from fanlight.model.choice import choice
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.model.firing import Accumulation, FiringTime
+from fanlight.model.kinds import WindowKind
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
 from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.triggers import AtWatermark, Trigger
 from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
-from fanlight.model.windows import WindowKind
 from fanlight.result import Reading, Result, checked
 
 if TYPE_CHECKING:

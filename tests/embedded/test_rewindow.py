@@ -30,7 +30,18 @@ def counts(kind: object, *, rows: int = 3, **options: object) -> fl.Result:
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])
-@pytest.mark.parametrize("kind", [fl.tumbling("10 s"), fl.hopping("20 s", every="5 s")])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        fl.tumbling("10 s"),
+        fl.hopping("20 s", every="5 s"),
+        fl.cumulating("20 s", step="5 s", offset="3 s"),
+        fl.cumulating("10 s", step="10 s"),
+        fl.calendar("day", "Pacific/Apia"),
+        fl.counting(4, every=2, per="stream"),
+    ],
+    ids=str,
+)
 def test_a_second_stage_groups_inside_the_windows_of_the_first(kind: object, rows: int) -> None:
     expected = Counter[object]()
     for row in counts(kind, rows=rows).table().to_pylist():
@@ -38,6 +49,11 @@ def test_a_second_stage_groups_inside_the_windows_of_the_first(kind: object, row
     regions = counts(kind, rows=rows).rewindow().key_by("region").agg(total=fl.sum("total"), shops=fl.count())
     found = {(r["region"], r["window"]["start"], r["window"]["end"]): r["total"] for r in regions.table().to_pylist()}
     assert found == expected
+
+
+def test_windows_that_keys_do_not_share_are_not_grouped_again() -> None:
+    with pytest.raises(fl.SpecError, match="each key has its own Session windows"):
+        counts(fl.session("10 s")).rewindow().agg(n=fl.count())
 
 
 def test_both_stages_of_a_window_leave_in_one_step() -> None:

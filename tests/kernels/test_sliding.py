@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,13 +91,34 @@ def test_late_rows_are_patched_into_slices_that_were_served(
                 stacks.patch(owner, rows)
 
 
-@given(rows, st.integers(1, 4))
-def test_without_room_for_a_front_the_values_are_the_same(part: list[tuple[int, int, int]], width: int) -> None:
-    room, sliding._ROOM = sliding._ROOM, 0
-    try:
+@given(rows, rows, st.integers(1, 5))
+def test_windows_that_start_together_are_the_merge_of_their_slices(
+    part: list[tuple[int, int, int]], late: list[tuple[int, int, int]], steps: int
+) -> None:
+    """They grow slice by slice and start anew after `steps`; after each of them one more late row comes."""
+    stacks = Stacks(FOLD, CODES, slides=False)
+    stacks.load(by_slice(*folded(part)))
+    everything, waiting = list(part), list(late)
+    for last in range(13):
+        first = last // steps * steps
+        assert shown(stacks.serve(first, last)) == plain(everything, first, last)
+        if waiting:
+            slice_, code, value = waiting.pop()
+            row = (first + slice_ % (last - first + 1), code, value)
+            everything.append(row)
+            for owner, rows in by_slice(*folded([row])).items():
+                stacks.patch(owner, rows)
+
+
+@given(rows, rows, st.integers(1, 4))
+def test_without_room_for_a_front_the_values_are_the_same(
+    part: list[tuple[int, int, int]], late: list[tuple[int, int, int]], width: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sliding, "_ROOM", -1)
         test_every_window_is_the_merge_of_its_slices.hypothesis.inner_test(part, width, 1)
-    finally:
-        sliding._ROOM = room
+        test_late_rows_are_patched_into_slices_that_were_served.hypothesis.inner_test(part, late, width)
+        test_windows_that_start_together_are_the_merge_of_their_slices.hypothesis.inner_test(part, late, width)
 
 
 def test_codes_may_grow_and_be_numbered_anew() -> None:

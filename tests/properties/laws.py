@@ -1,16 +1,27 @@
-"""What the properties share: the record shape as Arrow sees it, and how two transcripts are compared."""
+"""What the properties share: the kinds of window, the record shape as Arrow sees it, how transcripts are compared."""
 
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, settings
 
 from fanlight.testing.script import DeadLetter, Firing, Outcome, Transcript, same
+from fanlight.testing.strategies_kinds import KINDS
 
 SCHEMA = pa.schema(
     {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "f": pa.float64(), "b": pa.bool_()},
 )
 ROUNDING = 1e-9
 """Variances and means are computed in another order than the oracle's."""
+
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+"""A pipeline is a large thing to draw; that is no fault of a test."""
+halved = settings(patient, max_examples=max(20, settings().max_examples // 2))
+brief = settings(patient, max_examples=max(12, settings().max_examples // 4))
+"""For laws that the comparison with the oracle would break, too."""
 
 
 def assert_same(ours: Transcript, law: Transcript) -> None:
@@ -19,6 +30,14 @@ def assert_same(ours: Transcript, law: Transcript) -> None:
         assert same_firings(mine, right), f"step {step}\nengine: {mine.firings}\noracle: {right.firings}"
         assert letters(mine) == letters(right), f"step {step}: {mine.dead_letters} != {right.dead_letters}"
         assert mine.counts == right.counts, f"step {step}"
+
+
+def assert_same_end(ours: Transcript, law: Transcript) -> None:
+    """The same panes are left standing, with the same values."""
+    mine, right = ours.last_firings(), law.last_firings()
+    assert mine.keys() == right.keys()
+    for pane, firing in right.items():
+        assert same(mine[pane].values, firing.values, tolerance=ROUNDING), pane
 
 
 def same_firings(mine: Outcome, right: Outcome) -> bool:

@@ -1,11 +1,12 @@
-"""The laws of docs/semantics.md as properties: the embedded engine against the oracle, and against itself."""
+"""The laws of docs/semantics.md as properties of every kind of window: the embedded engine against the oracle."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.model.aggregates import count
@@ -15,105 +16,71 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME
 from fanlight.model.triggers import After, AtWatermark
 from fanlight.model.watermarks import Explicit
-from fanlight.model.windows import Hopping
+from fanlight.model.windows import Hopping, Window
 from fanlight.testing import oracle
-from fanlight.testing.player import Player, play
-from fanlight.testing.script import Step, same
-from fanlight.testing.strategies import Pipeline, calm_pipelines, pipelines, rearranged
+from fanlight.testing.player import play
+from fanlight.testing.script import Key, Step, same
+from fanlight.testing.strategies_kinds import KINDS, Kind
+from fanlight.testing.strategies_scripts import rearranged, recut
 
-from .laws import ROUNDING, SCHEMA, assert_same
+from .laws import SCHEMA, assert_same, assert_same_end, brief, every_kind, halved, patient
 
 pytestmark = pytest.mark.slow
 
-patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-"""A pipeline is a large thing to draw; that is no fault of a test."""
+ORDER_FREE = {name: kind for name, kind in KINDS.items() if kind.order_free}
+CUT_FREE = {name: kind for name, kind in KINDS.items() if kind.cut_free and not kind.order_free}
 
 
+@every_kind
 @patient
-@given(pipelines())
-def test_the_engine_does_what_the_oracle_says(pipeline: Pipeline) -> None:
-    spec, steps = pipeline
+@given(data=st.data())
+def test_the_engine_does_what_the_oracle_says(kind: Kind, data: st.DataObject) -> None:
+    spec, steps = data.draw(kind.pipelines())
     assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))
 
 
-@patient
-@given(calm_pipelines(), st.data())
-def test_no_arrival_order_and_no_cut_changes_a_last_firing(pipeline: Pipeline, data: st.DataObject) -> None:
-    spec, steps = pipeline
-    again = data.draw(rearranged(steps))
-    ours = {pane: firing.values for pane, firing in play(spec, again, SCHEMA).last_firings().items()}
-    law = {pane: firing.values for pane, firing in oracle.run(spec, steps).last_firings().items()}
-    assert ours.keys() == law.keys()
-    for pane, values in law.items():
-        assert same(ours[pane], values, tolerance=ROUNDING), pane
+@pytest.mark.parametrize("kind", ORDER_FREE.values(), ids=ORDER_FREE)
+@halved
+@given(data=st.data())
+def test_no_arrival_order_and_no_cut_changes_what_is_left_standing(kind: Kind, data: st.DataObject) -> None:
+    """It is what all the records make as one bundle: the windows of a batch."""
+    spec, steps = data.draw(kind.calm_pipelines())
+    assert_same_end(play(spec, data.draw(rearranged(steps)), SCHEMA), oracle.run(spec, in_one_bundle(steps)))
 
 
-@patient
-@given(pipelines(accumulation=Accumulation.RETRACTING))
-def test_retractions_net_out_to_the_last_firing(pipeline: Pipeline) -> None:
-    """Each row is an insertion or takes one back; what is left of a pane is exactly its last firing."""
-    spec, steps = pipeline
+@pytest.mark.parametrize("kind", CUT_FREE.values(), ids=CUT_FREE)
+@halved
+@given(data=st.data())
+def test_no_cut_changes_what_is_left_standing(kind: Kind, data: st.DataObject) -> None:
+    """Where the place of a record is its time, order matters and bundles do not."""
+    spec, steps = data.draw(kind.calm_pipelines())
+    assert_same_end(play(spec, data.draw(recut(steps)), SCHEMA), oracle.run(spec, in_one_bundle(steps)))
+
+
+def in_one_bundle(steps: list[Step]) -> list[Step]:
+    return [Step(records=tuple(record for step in steps for record in step.records)), Step(end=True)]
+
+
+@every_kind
+@brief
+@given(data=st.data())
+def test_retractions_net_out_to_the_last_firing(kind: Kind, data: st.DataObject) -> None:
+    """Each row is an insertion or takes one back; what is left of a pane is exactly its last firing, or nothing."""
+    spec, steps = data.draw(kind.pipelines(accumulation=Accumulation.RETRACTING))
     transcript = play(spec, steps, SCHEMA)
-    standing = defaultdict(list)
+    standing: defaultdict[tuple[Key, Window], list[dict[str, Any]]] = defaultdict(list)
     for firing in transcript.firings:
         rows = standing[firing.key, firing.window]
-        if firing.op is Op.RETRACT:
+        if firing.op in (Op.RETRACT, Op.DELETE):
             assert rows, "a row is taken back that never left"
             assert same(rows.pop(), firing.values)
         else:
             rows.append(firing.values)
-    for pane, firing in transcript.last_firings().items():
+    last = transcript.last_firings()
+    assert {pane for pane, rows in standing.items() if rows} == last.keys()
+    for pane, firing in last.items():
         assert len(standing[pane]) == 1
         assert same(standing[pane][0], firing.values)
-
-
-@patient
-@given(pipelines(), st.data())
-def test_writing_everything_down_and_reading_it_back_changes_nothing(pipeline: Pipeline, data: st.DataObject) -> None:
-    spec, steps = pipeline
-    places = data.draw(st.sets(st.integers(0, len(steps) - 1)))
-    assert_same(play(spec, steps, SCHEMA, restore_before=places), play(spec, steps, SCHEMA))
-
-
-@patient
-@given(pipelines())
-def test_nothing_remains_after_the_end(pipeline: Pipeline) -> None:
-    spec, steps = pipeline
-    player = Player(spec, SCHEMA)
-    for step in steps:
-        player.step(step)
-    store = player.operator._store
-    assert {space: store.list(space) for space in ("partials", "records", "panes", "retained")} == {
-        "partials": [],
-        "records": [],
-        "panes": [],
-        "retained": [],
-    }
-    assert player.operator.windows().num_rows == 0
-    assert getattr(player.operator._shard._panes, "_timers", {}) == {}
-
-
-@patient
-@given(pipelines())
-def test_every_record_is_accounted_for_after_every_step(pipeline: Pipeline) -> None:
-    spec, steps = pipeline
-    player = Player(spec, SCHEMA)
-    for step in steps:
-        outcome = player.step(step)
-        assert outcome.counts.adds_up
-        assert outcome.counts.records_in == len(step.records)
-        assert player.operator.accounting.adds_up
-
-
-@patient
-@given(pipelines())
-def test_the_same_log_gives_the_same_bytes(pipeline: Pipeline) -> None:
-    spec, steps = pipeline
-    players = [Player(spec, SCHEMA) for _ in range(2)]
-    for step in steps:
-        first, second = (player.step(step) for player in players)
-        assert same([f.values for f in first.firings], [f.values for f in second.firings])
-        assert players[0].operator.snapshot() == players[1].operator.snapshot()
 
 
 def test_at_the_end_of_time_nothing_is_due_that_waits_for_nothing() -> None:

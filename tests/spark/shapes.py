@@ -17,13 +17,18 @@ import pyarrow as pa
 
 import fanlight as fl
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.counting import Counting
+from fanlight.model.custom import Assign
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation
+from fanlight.model.kinds import WindowKind
 from fanlight.model.semantics import Semantics
+from fanlight.model.sessions import Session
+from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
 from fanlight.model.triggers import Trigger
 from fanlight.model.watermarks import BoundedDisorder
-from fanlight.model.windows import WindowKind
+from fanlight.model.windows import TimeDomain
 
 MOMENT = pa.timestamp("us", "UTC")
 SCHEMA = pa.schema(
@@ -37,6 +42,8 @@ SCHEMA = pa.schema(
         "raw": pa.binary(),
         "number": pa.float64(),
         "v": pa.int64(),
+        "gap": pa.int64(),
+        "place": pa.int64(),
         "pair": pa.struct({"x": pa.int64(), "name": pa.string()}),
         "spot": pa.struct(
             {
@@ -66,6 +73,8 @@ FLAGS = (True, False, None, True)
 RAWS = (b"\x00\xff", None, b"", b"tea", b"\x00")
 NUMBERS = (0.25, -0.0, None, 2.0, math.nan, 0.0, -7.75)
 VALUES = (4, -1, None, 7, 0, 12, -3)
+GAPS = (4_000_000, 1_500_000, None, 9_000_000, 0, 2_000_000, -1)
+"""In the unit of the time: microseconds."""
 
 
 def bundles() -> list[pa.Table]:
@@ -92,6 +101,8 @@ def record(number: int, second: float | None) -> dict[str, Any]:
         "raw": RAWS[number % 5],
         "number": NUMBERS[number % 7],
         "v": VALUES[number * 3 % 7],
+        "gap": GAPS[number % 7],
+        "place": (number ^ 1) + 1,  # neighbours have changed places; no bundle starts between two of them
         "pair": None if number % 6 == 2 else {"x": VALUES[number % 7], "name": TEXTS[number // 2 % 5]},
         "spot": None if number % 7 == 3 else {"x": number, "tags": tags, "place": place},
     }
@@ -105,6 +116,35 @@ WINDOWS: tuple[WindowKind, ...] = (
     fl.global_window(),
     fl.hopping("1 minute", every="15 seconds", offset="-5 seconds"),
 )
+
+
+def steps_of(seconds: int) -> Assign:
+    """Windows of so many seconds, every second of them twice as long."""
+
+    def assign(times: Any, _batch: Any) -> tuple[Any, ...]:
+        step = seconds * 1_000_000
+        starts = times // step * step
+        return starts, starts + step * (1 + times // step % 2)
+
+    return assign
+
+
+KINDS: tuple[WindowKind, ...] = (
+    fl.cumulating("30 seconds", step="10 seconds"),
+    fl.calendar("day", zone="America/St_Johns"),
+    fl.custom(steps_of(5)),
+    fl.session("1800 milliseconds"),
+    fl.session(gap_from="gap", touching=True),
+    fl.session("6 seconds", ends_on="flag", max_duration="12 seconds", max_count=4),
+    fl.tuple_session(9),
+    fl.sliding("10 seconds"),
+    fl.sliding("7 seconds", anchor="forward"),
+    fl.sliding("4 seconds", anchor="both"),
+    fl.counting(5),
+    fl.counting(6, every=4, per="stream"),
+    fl.counting(4, per="stream", by="place"),
+)
+"""One of every other kind, and of every way in which it differs."""
 
 LASTING: tuple[Trigger, ...] = (
     fl.at_watermark(),
@@ -183,6 +223,33 @@ def _next(choices: tuple[Any, ...], number: int) -> Any:
 CALM = [shape(number) for number in range(60)]
 """Shapes that lose nothing, whatever the order and the cut: every engine ends up with the same panes."""
 
+
+def of_kind(number: int, kind: WindowKind, **fields: Any) -> Shape:
+    """A shape of a given kind, in what else it takes like that of the same number."""
+    like = shape(number).spec
+    allowed: dict[str, Any] = {"accumulation": like.accumulation, "lateness": like.lateness, "trigger": like.trigger}
+    if isinstance(kind, Session):
+        allowed["accumulation"] = Accumulation.RETRACTING  # without it nothing says which panes were replaced
+    if isinstance(kind, Sliding) and like.accumulation is Accumulation.DISCARDING:
+        allowed["accumulation"] = Accumulation.ACCUMULATING
+    if kind.domain is not TimeDomain.EVENT:
+        allowed["lateness"] = Duration(0)
+    if isinstance(kind, Counting):
+        allowed["trigger"] = _next(_COUNTED, number)
+    return shape(number, window=kind, **{**allowed, **fields})
+
+
+_COUNTED: tuple[Trigger, ...] = (
+    fl.at_watermark(early=fl.after(2)),
+    fl.at_watermark(),
+    fl.repeat(fl.after(3)),
+    fl.at_expiry(),
+)
+"""Triggers that ask no watermark: keys that count for themselves have none in common."""
+
+EVERY_KIND = [of_kind(100 + 3 * place + n, kind) for place, kind in enumerate(KINDS) for n in range(3)]
+"""Shapes of every other kind, three of each, that lose nothing."""
+
 _FINISHING: tuple[Trigger, ...] = (
     fl.after(2),
     fl.at_watermark(early=fl.after(1), late=None),
@@ -199,5 +266,15 @@ LOSSY = [
         shape(68 + n, semantics=Semantics.named(peer), lateness=Duration.of("6 seconds"))
         for n, peer in enumerate(_PEERS)
     ),
+    *(
+        of_kind(140 + n, kind, semantics=Semantics.named(peer), lateness=Duration.of("2 seconds"))
+        for n, (kind, peer) in enumerate(
+            (kind, peer)
+            for kind in KINDS
+            for peer in ("kafka", "spark")
+            if isinstance(kind, Session | Sliding) and kind.domain is TimeDomain.EVENT
+        )
+    ),
+    *(of_kind(160 + n, kind, trigger=fl.after(2)) for n, kind in enumerate(KINDS)),
 ]
 """Shapes of which some records come too late, or find a pane that has finished."""

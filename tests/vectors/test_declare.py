@@ -5,13 +5,21 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from fanlight.model.aggregates import Count, CountDistinct, Listed, Quantile, Sum
+from fanlight.errors import VectorError
+from fanlight.model.aggregates import Avg, Count, CountDistinct, Listed, Max, Quantile, Sum, Variance
+from fanlight.model.counting import Counting, Scope
+from fanlight.model.cumulating import Cumulating
+from fanlight.model.custom import Custom
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.semantics import Closing, OnTime, Semantics
+from fanlight.model.sessions import Session
+from fanlight.model.sliding import Anchor, Sliding
+from fanlight.model.timestamp import END_OF_TIME
 from fanlight.model.triggers import (
     After,
     AfterDelay,
@@ -33,6 +41,7 @@ from fanlight.model.windows import Global, Hopping, TimeDomain, Tumbling
 from fanlight.testing.vectors import Status, Vector, replay
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import declare
+from fanlight.testing.vectors.derived import GapRule
 
 SECOND = Duration(1_000_000)
 PEERS = [
@@ -72,6 +81,66 @@ def test_windows() -> None:
     assert declared(kind="sliding", size=1000, slide=1) == Hopping(SECOND, Duration(1_000))
     assert declared(kind="sliding", size=1, slide=1000) == Hopping(Duration(1_000), SECOND, gaps=True)
     assert declared(kind="global", time="processing") == Global(TimeDomain.PROCESSING)
+    assert declared(kind="cumulate", size=1000, step=500, offset=1) == Cumulating(
+        SECOND, Duration(500_000), Duration(1_000)
+    )
+    assert declared(kind="session", gap=1000, time="processing") == Session(SECOND, domain=TimeDomain.PROCESSING)
+    assert declared(kind="session", gap="dynamic", gap_rule="a: 5", merge_touching=True) == Session(
+        gap_from="gap_ms", touching=True
+    )
+    assert declared(kind="sliding_kafka", diff=1000) == Sliding(SECOND, Anchor.BOTH)
+    assert declared(kind="sliding_forward", diff=1000) == Sliding(SECOND, Anchor.FORWARD)
+    assert declared(kind="count_tumbling", size=3) == Counting(3, 3, Scope.STREAM)
+
+
+def test_positions_are_counted_for_each_key_where_there_is_one() -> None:
+    case = vector(key=True, window={"kind": "count_sliding", "size": 4, "slide": 2})
+    assert declare(case).window == Counting(4, 2, Scope.KEY)
+
+
+def test_an_unlimited_window_starts_and_does_not_end() -> None:
+    window = declare(vector(window={"kind": "unlimited", "start": 10})).window
+    assert isinstance(window, Custom)
+    rows, starts, ends = window.assign(np.array([9_000, 10_000, 11_000]), None)
+    assert (rows.tolist(), starts.tolist(), ends.tolist()) == ([1, 2], [10_000] * 2, [END_OF_TIME] * 2)
+
+
+@pytest.mark.parametrize(("repo", "path", "preset"), PEERS)
+def test_sessions_one_gap_apart_merge_where_they_do_at_the_peer(repo: str, path: str, preset: str) -> None:
+    window = declare(vector(repo, path, window={"kind": "session", "gap": 5})).window
+    assert window == Session(Duration(5_000), touching=preset in ("flink", "kafka", "spark"))
+
+
+def test_kafkas_store_keeps_sessions_past_grace() -> None:
+    def lateness(**fields: Any) -> Duration:
+        return declare(vector("apache/kafka", window={"kind": "session", "gap": 5}, lateness_ms=7, **fields)).lateness
+
+    assert lateness().is_forever
+    assert lateness(emit="on_update").is_forever
+    assert lateness(emit="on_close") == Duration(7_000)
+    assert lateness(emit="on_update", dropped=[{"after": 0, "count": 1}]) == Duration(7_000)
+
+
+def test_a_gap_comes_from_a_rule() -> None:
+    window = {"kind": "session", "gap": "dynamic", "gap_rule": "a: 3000; b: 1000 if v == 10 else v * 2; else -5"}
+    steps = [{"in": [{"k": k, "v": v, "ts": 0} for k, v in (("a", 1), ("b", 10), ("b", 4), ("c", 1), (None, 1))]}]
+    case = vector(key=True, window=window, steps=steps)
+    columns = Columns.of(case, declare(case))
+    assert columns.batch(case.records).column("gap_ms").to_pylist() == [3000, 1000, 8, -5, -5]
+
+
+@pytest.mark.parametrize(
+    ("rule", "gaps"),
+    [("5", [5, 5]), ("else: 7", [7, 7]), ("a: 1", [1, None]), ("v if v > 1 and k == 'a' else 9", [9, 9])],
+)
+def test_gap_rules(rule: str, gaps: list[int | None]) -> None:
+    assert [GapRule.read(rule)({"k": k, "v": 1}) for k in "ab"] == gaps
+
+
+@pytest.mark.parametrize("rule", ["a: 1 +", "a: print(1)", "[1]"])
+def test_a_gap_rule_that_says_more_is_refused(rule: str) -> None:
+    with pytest.raises(VectorError, match="gap_rule"):
+        GapRule.read(rule)({"k": "a"})
 
 
 @pytest.mark.parametrize(
@@ -122,6 +191,25 @@ def test_only_updated_panes() -> None:
 )
 def test_without_a_trigger_the_way_it_emits_is_one(emit: Any, trigger: Trigger) -> None:
     assert declare(vector(emit=emit)).trigger == trigger
+
+
+def test_a_count_window_spelled_as_a_trigger_fires_when_it_is_full() -> None:
+    def declared(count: int, **window: Any) -> Trigger:
+        return declare(vector(trigger={"repeat": {"count": count}}, window=window)).trigger
+
+    assert declared(2, kind="count_sliding", size=4, slide=2) == AtWatermark()
+    assert declared(4, kind="count_tumbling", size=4) == AtWatermark()
+    assert declared(3, kind="count_tumbling", size=4) == Repeat(After(3))
+
+
+def test_merged_sessions_are_taken_back_where_every_update_leaves() -> None:
+    session = {"kind": "session", "gap": 5}
+    assert declare(vector(window=session, emit="on_update")).accumulation is Accumulation.RETRACTING
+    assert declare(vector(window=session, emit="on_close")).accumulation is Accumulation.ACCUMULATING
+    assert (
+        declare(vector(window=session, emit="on_update", mode="accumulating")).accumulation is Accumulation.ACCUMULATING
+    )
+    assert declare(vector(emit="on_update")).accumulation is Accumulation.ACCUMULATING
 
 
 def test_lateness() -> None:
@@ -178,6 +266,20 @@ def test_aggregates() -> None:
     )
 
 
+def test_aggregates_over_times_are_in_seconds_where_rows_say_so() -> None:
+    rows = [{"mean_s": 1.5, "var_s": 0}]
+    steps = [{"in": [{"ts": 1000}, {"ts": 1500}]}]
+    case = vector(agg=["mean(ts)", "var_samp(ts)", "max(ts)"], steps=steps, expect=[{"after": 0, "rows": rows}])
+    assert declare(case).aggregates == (
+        ("mean_s", Avg("ts_s")),
+        ("var_s", Variance("ts_s")),
+        ("max(ts)", Max("ts")),
+        ("n", Count()),
+    )
+    columns = Columns.of(case, declare(case))
+    assert columns.batch(case.records).column("ts_s").to_pylist() == [1.0, 1.5]
+
+
 def test_all_bundles_have_one_schema() -> None:
     steps = [
         {"in": [{"ts": 1, "v": 1.25, "x": 1.5, "s": None, "b": True}]},
@@ -203,7 +305,7 @@ def test_all_bundles_have_one_schema() -> None:
     ("fields", "reason"),
     [
         ({"op": "join"}, "join: not built yet"),
-        ({"window": {"kind": "session", "gap": 5}}, "session windows are not built yet"),
+        ({"window": {"kind": "lunar", "size": 5}}, "lunar windows are not built yet"),
         ({"window": {"kind": "global", "evictor": {"delta_threshold": 2}}}, "evictors are left to Flink"),
         ({"steps": [{"delete_ids": [1]}]}, "an append stream has neither"),
         ({"steps": [{"timer": 5}]}, "steps with `timer` are not built yet"),

@@ -15,6 +15,7 @@ from fanlight.errors import EngineError, StateError
 from fanlight.kernels.groups import Ints
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp, TimestampLike, timestamp
+from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.intake import Offsets, conform, with_times, without_replays, without_views
 from fanlight.operators.panes import Signal
@@ -260,13 +261,14 @@ class WindowOperator:
     ) -> list[pa.RecordBatch]:
         batch = conform(batch, shard.plan.schema)
         shard.accounting.received += len(batch)
-        batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, shard.watermark, self._clock)
+        batch, times = with_times(
+            shard.plan, batch, shard.letters, shard.accounting, shard.watermark, self._clock, shard.arrived
+        )
         judged: Ints = np.array([shard.watermark])
-        if not self.spec.in_processing_time:
+        if self.spec.window.domain is TimeDomain.EVENT:
             judged = np.atleast_1d(self._watermarks.judging(source, times, shard.watermark))
-        self._watermarks.observe(source, int(times.max()) if len(times) else None, self._clock)
-        if watermark is not None:
-            self._watermarks.explicit(source, timestamp(watermark))
+            self._watermarks.observe(source, int(times.max()) if len(times) else None, self._clock)
+            self._hear_watermark(source, watermark)
         return self._step(shard, Bundle(batch, times, judged))
 
     def _advance(
@@ -274,13 +276,17 @@ class WindowOperator:
     ) -> list[pa.RecordBatch]:
         self._move_clock(clock)
         self._watermarks.tick(self._clock)
-        if watermark is not None:
-            self._watermarks.explicit(source, timestamp(watermark))
+        self._hear_watermark(source, watermark)
         return [] if self._shard is None else self._step(self._shard, None)
 
+    def _hear_watermark(self, source: str | None, watermark: TimestampLike | None) -> None:
+        """Take the caller's word for a watermark; where time is the clock or a position, there is nothing to say."""
+        if watermark is not None and self.spec.window.domain is TimeDomain.EVENT:
+            self._watermarks.explicit(source, timestamp(watermark))
+
     def _step(self, shard: ShardOperator, bundle: Bundle | None) -> list[pa.RecordBatch]:
-        clocked = self.spec.in_processing_time
-        reached = watermark_of(self.spec, self._clock) if clocked else self._watermarks.current
+        own = watermark_of(self.spec, self._clock, None if bundle is None else bundle.times)
+        reached = self._watermarks.current if own is None else own
         leaving = shard.step(bundle, reached, self._clock, self._signal, self._notes())
         self._signal = replace(self._signal, said=False)
         return leaving

@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fanlight.kernels.groups import Bools, Column, Groups, Ints
 from fanlight.kernels.reducers import Reducer
+from fanlight.kernels.reducers.gathered import GatheredLists
+from fanlight.kernels.reducers.values import as_array, as_column
+from fanlight.kernels.slicing import EVERY_WINDOW
 from fanlight.model.firing import FiringTime
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
 
@@ -32,10 +36,17 @@ class Partials:
     def take(self, places: Ints | Bools) -> Partials:
         """The rows at `places`, or those a mask keeps."""
         return Partials(
-            self.rows[places],
+            _gathered(self.rows, places),
             None if self.stamp is None else self.stamp[places],
             [[_take(column, places) for column in columns] for columns in self.columns],
         )
+
+    def thin(self) -> Partials:
+        """The same rows, to be taken from many times: a count that is one number throughout is kept once.
+
+        Counts of single records are all 1, and filling a column is far cheaper than gathering it.
+        """
+        return Partials(_thin(self.rows), self.stamp, [[_thin(column) for column in own] for own in self.columns])
 
     def part(self, start: int, end: int) -> Partials:
         """The rows from `start` up to `end`, as views."""
@@ -88,11 +99,24 @@ class Fold:
         ]
         return [pa.field("rows", pa.int64(), nullable=False), *stamp, *own]
 
-    def partial(self, values: list[pa.Array | None], times: Ints, groups: Groups, counted: Bools | None) -> Partials:
-        """Rows to partials. `counted` says which rows a stamp looks at; None is all of them."""
+    def partial(
+        self,
+        values: list[pa.Array | None],
+        times: Ints,
+        groups: Groups,
+        counted: Bools | None,
+        arrivals: Ints | None = None,
+    ) -> Partials:
+        """Rows to partials. `counted` says which rows a stamp looks at; None is all of them.
+
+        `arrivals` numbers the rows as they came, for aggregates that keep them where merging loses their order.
+        """
         sizes = groups.sizes()
         columns = [
-            reducer.partial(value, times, groups, sizes) for reducer, value in zip(self.reducers, values, strict=True)
+            reducer.numbered(value, times, arrivals, groups)
+            if arrivals is not None and isinstance(reducer, GatheredLists)
+            else reducer.partial(value, times, groups, sizes)
+            for reducer, value in zip(self.reducers, values, strict=True)
         ]
         return Partials(sizes, self._stamp(times, groups, counted), columns)
 
@@ -108,7 +132,7 @@ class Fold:
         """Two aligned sets of partials to one."""
         stamp = None
         if left.stamp is not None and right.stamp is not None:
-            stamp = self._ufunc(left.stamp, right.stamp)
+            stamp = self.stamped_by(left.stamp, right.stamp)
         columns = [
             reducer.combine(a, b) for reducer, a, b in zip(self.reducers, left.columns, right.columns, strict=True)
         ]
@@ -127,14 +151,11 @@ class Fold:
         """The columns of `fields`."""
         stamp = [] if partials.stamp is None else [partials.stamp]
         flat = [partials.rows, *stamp, *(column for columns in partials.columns for column in columns)]
-        return [
-            column if isinstance(column, pa.Array) else pa.array(column, field.type)
-            for column, field in zip(flat, self.fields, strict=True)
-        ]
+        return [as_array(column, field) for column, field in zip(flat, self.fields, strict=True)]
 
     def from_arrays(self, arrays: list[pa.Array]) -> Partials:
         """What `to_arrays` made into columns."""
-        flat = [_as_column(array, field) for array, field in zip(arrays, self.fields, strict=True)]
+        flat = [as_column(array, field) for array, field in zip(arrays, self.fields, strict=True)]
         stamped = self.firing_time is not FiringTime.END
         place = 1 + stamped
         columns = []
@@ -145,7 +166,7 @@ class Fold:
 
     def stamps(self, partials: Partials, ends: Ints, tick: int) -> Ints:
         """The event time of each firing; END_OF_TIME for windows without end."""
-        last = np.where(ends == END_OF_TIME, END_OF_TIME, ends - tick)
+        last = np.where(ends >= EVERY_WINDOW, END_OF_TIME, ends - tick)
         if partials.stamp is None:
             return last
         return np.where(partials.stamp == self._unstamped, last, partials.stamp)
@@ -157,7 +178,8 @@ class Fold:
         return Partials(partials.rows, np.where(places, self._unstamped, partials.stamp), partials.columns)
 
     @property
-    def _ufunc(self) -> np.ufunc:
+    def stamped_by(self) -> np.ufunc:
+        """What merges two stamps."""
         return np.minimum if self.firing_time is FiringTime.EARLIEST else np.maximum
 
     @property
@@ -169,18 +191,32 @@ class Fold:
             return None
         stamp = np.full(groups.count, self._unstamped)
         if counted is None:
-            self._ufunc.at(stamp, groups.codes, times)
+            self.stamped_by.at(stamp, groups.codes, times)
         else:
-            self._ufunc.at(stamp, groups.codes[counted], times[counted])
+            self.stamped_by.at(stamp, groups.codes[counted], times[counted])
         return stamp
 
 
 def _take(column: Column, places: Ints | Bools) -> Column:
     if not isinstance(column, pa.Array):
-        return column[places]
+        return _gathered(column, places)
     if places.dtype == np.bool_:
         return column.filter(pa.array(places))
     return column.take(pa.array(places))
+
+
+def _gathered(column: NDArray[Any], places: Ints | Bools) -> NDArray[Any]:
+    if len(column) and column.strides == (0,) and places.dtype != np.bool_:
+        return np.full(len(places), column[0])
+    gathered: NDArray[Any] = column[places]
+    return gathered
+
+
+def _thin(column: Any) -> Any:
+    if isinstance(column, pa.Array) or column.dtype != np.int64 or not len(column):
+        return column
+    is_even = column[0] == column[-1] and bool((column == column[0]).all())
+    return np.broadcast_to(column[0], len(column)) if is_even else column
 
 
 def _put(column: Ints, places: Ints, values: Ints) -> Ints:
@@ -201,12 +237,3 @@ def _concat(columns: list[Column]) -> Column:
     if isinstance(columns[0], pa.Array):
         return pa.concat_arrays(columns)
     return np.concatenate(columns)
-
-
-def _as_column(array: pa.Array, field: pa.Field) -> Column:
-    """Numbers that are never null lie in NumPy, everything else stays in Arrow."""
-    kind = field.type
-    if field.nullable or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        return array
-    numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
-    return numbers

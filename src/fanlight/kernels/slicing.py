@@ -20,31 +20,54 @@ from dataclasses import dataclass
 import numpy as np
 
 from fanlight.kernels.groups import Ints
+from fanlight.model.calendar import Calendar
+from fanlight.model.counting import Counting
+from fanlight.model.cumulating import Cumulating
+from fanlight.model.kinds import WindowKind, is_aligned
 from fanlight.model.semantics import Semantics
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.windows import Global, Hopping, Same, Tumbling, WindowKind
+from fanlight.model.windows import Global, Hopping, Same, Tumbling
 
 NO_WINDOW = -(2**62)
 """A number below every window's."""
 EVERY_WINDOW = 2**62
 """A number above every window's."""
-_FAR = 2**61
+FAR = 2**61
+"""Further than any time of a record, and near enough for sums."""
 
 
 class Slicing(ABC):
     """How one kind of window cuts the time axis."""
 
     width: int
-    """How many slices a window is made of."""
+    """How many slices a window is made of, at most."""
+    slides: bool = True
+    """Whether windows start one after the other, rather than several together."""
 
     @staticmethod
     def of(window: WindowKind, semantics: Semantics) -> Slicing:
         """The slicing of a declared window."""
-        kind = window.of if isinstance(window, Same) else window
-        if isinstance(kind, Global):
-            return Whole()
-        periods = Periodic.of_kind(kind, semantics)
-        return Assigned(periods) if isinstance(window, Same) else periods
+        from fanlight.kernels.by_end import ByEnd  # each of them is a Slicing itself
+        from fanlight.kernels.calendars import CalendarUnits
+        from fanlight.kernels.cumulative import Cumulative
+
+        match window:
+            case Same(of=kind):
+                among = Slicing.of(kind, semantics)
+                if isinstance(among, Periodic):
+                    return Assigned(among.size, among)
+                return Assigned(0, among) if isinstance(among, Cumulative) else among
+            case Global():
+                return Whole()
+            case Tumbling() | Hopping():
+                return Periodic.of_kind(window, semantics)
+            case Cumulating():
+                return Cumulative.of_kind(window, semantics)
+            case Calendar():
+                return CalendarUnits.of_kind(window, semantics)
+            case Counting() if is_aligned(window):
+                return Periodic.cut(window.size, window.every, 1, None)
+        return ByEnd()
 
     @abstractmethod
     def slices(self, times: Ints) -> Ints:
@@ -142,19 +165,23 @@ class Periodic(Slicing):
         return starts, starts + self.size
 
     def last_ending_by(self, times: Ints) -> Ints:
-        within = np.clip(times, -_FAR, _FAR)  # so that subtracting cannot wrap
+        within = np.clip(times, -FAR, FAR)  # so that subtracting cannot wrap
         return np.where(times >= END_OF_TIME, EVERY_WINDOW, (within - (self.offset + self.size)) // self.every)
 
 
 @dataclass(frozen=True)
 class Assigned(Slicing):
-    """Windows whose records say themselves which one they are in, by its start: each window is its own slice."""
+    """Windows whose records say themselves which one they are in: each window is its own slice.
 
-    periods: Periodic
+    A record's time is the start of its window, which ends `ahead` of that; or it is the end.
+    """
+
+    ahead: int
+    among: Slicing
     width: int = 1
 
     def slices(self, times: Ints) -> Ints:
-        return (times - self.periods.offset) // self.periods.every
+        return self.among.last_ending_by(times + self.ahead)
 
     def windows(self, slices: Ints) -> tuple[Ints, Ints]:
         return slices, slices
@@ -163,10 +190,10 @@ class Assigned(Slicing):
         return window, window
 
     def bounds(self, windows: Ints) -> tuple[Ints, Ints]:
-        return self.periods.bounds(windows)
+        return self.among.bounds(windows)
 
     def last_ending_by(self, times: Ints) -> Ints:
-        return self.periods.last_ending_by(times)
+        return self.among.last_ending_by(times)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ A window slides over slices as over a queue, so two stacks serve it: the front h
     window     suffix(f) + back
 
 When the window has slid past `middle`, the slices of the back become the new front. A slice is merged once on each
-side, whatever the overlap.
+side, whatever the overlap. Windows that grow and then start anew (cumulating ones) ask for no suffix but the first.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ class SliceRows:
 class Stacks:
     """Serves windows, in ascending order, as dense partials: one row a key code, `rows` 0 where a key is absent."""
 
-    def __init__(self, fold: Fold, count: int) -> None:
+    def __init__(self, fold: Fold, count: int, *, slides: bool = True) -> None:
+        """`slides` says whether windows start one slice after the other, so that every suffix is asked for."""
         self._fold = fold
+        self._slides = slides
         self.count = count
         """How many key codes there are; may grow, never shrink, except by `renumber`."""
         self.rows: dict[int, SliceRows] = {}
@@ -50,6 +52,7 @@ class Stacks:
         self.start = self.middle = 0
         self.end: int | None = None
         self._front: dict[int, Partials] = {}
+        self._fronted = False
         self._back: Partials | None = None
 
     def load(self, slices: dict[int, SliceRows]) -> None:
@@ -81,8 +84,8 @@ class Stacks:
 
     def patch(self, slice_: int, rows: SliceRows) -> None:
         """More rows for a slice that has been served already."""
-        if slice_ < self.middle and slice_ not in self.rows:
-            for start in range(self.start, slice_ + 1):
+        if slice_ < self.middle and self._fronted:
+            for start in range(self.start, slice_ + 1) if self._slides else [self.start]:
                 self._front[start] = self._merged(self._front.get(start), rows)
             return
         known = self.rows.get(slice_)
@@ -104,14 +107,16 @@ class Stacks:
         """Make the slices first..last the front, and empty the back."""
         self.rows = {slice_: rows for slice_, rows in self.rows.items() if slice_ >= first}
         self._front, self._back, self.middle = {}, None, last + 1
-        if self.count * (last - first) * 8 * len(self._fold.fields) > _ROOM:
+        kept = last - first if self._slides else 1
+        self._fronted = self.count * kept * 8 * len(self._fold.fields) <= _ROOM
+        if not self._fronted:
             return
         suffix: Partials | None = None
         for slice_ in range(last, first - 1, -1):
             rows = self.rows.pop(slice_, None)
             if rows is not None:
                 suffix = self._merged(suffix, rows)
-            if suffix is not None:
+            if suffix is not None and (self._slides or slice_ == first):
                 self._front[slice_] = suffix
 
     def _suffix(self, first: int) -> Partials:

@@ -98,6 +98,25 @@ def read_times(column: pa.Array[Any], unit: TimeUnit) -> tuple[Times, Faults]:
     )
 
 
+def read_positions(column: pa.Array[Any]) -> tuple[Times, Faults]:
+    """The positions that `column` has, and a `Fault` for each row without one: null, or below 1.
+
+    >>> positions, faults = read_positions(pa.array([7, 0, None]))
+    >>> positions.tolist(), faults.tolist()
+    ([7, 0, 0], [0, 3, 1])
+    """
+    if not (pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
+        raise InputError(
+            f"counting: the column `by` has type {column.type}, and positions are whole numbers from 1 up. "
+            "Cast it, as to int64."
+        )
+    positions, faults = read_times(column, TimeUnit.MICROSECONDS)
+    below = (positions < 1) & (faults == Fault.NONE)
+    if below.any():
+        positions, faults = np.where(below, 0, positions), np.where(below, np.uint8(Fault.OUT_OF_RANGE), faults)
+    return positions, faults
+
+
 def _remedy(kind: pa.DataType) -> str:
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return (

@@ -19,25 +19,38 @@ from math import isfinite
 from types import ModuleType
 from typing import Any
 
-import fanlight.model.aggregates as aggregates
+import fanlight.model.aggregate as aggregate
+import fanlight.model.aggregates_approximate as aggregates_approximate
+import fanlight.model.aggregates_code as aggregates_code
+import fanlight.model.aggregates_composite as aggregates_composite
+import fanlight.model.aggregates_paired as aggregates_paired
+import fanlight.model.aggregates_single as aggregates_single
+import fanlight.model.calendar as calendar
+import fanlight.model.counting as counting
+import fanlight.model.cumulating as cumulating
+import fanlight.model.custom as custom
 import fanlight.model.duration as duration
 import fanlight.model.firing as firing
 import fanlight.model.retention as retention
 import fanlight.model.semantics as semantics
+import fanlight.model.sessions as sessions
+import fanlight.model.sliding as sliding
 import fanlight.model.spec as spec
 import fanlight.model.triggers as triggers
 import fanlight.model.watermarks as watermarks
 import fanlight.model.windows as windows
 from fanlight.errors import SpecError
-from fanlight.model.aggregates import UserAggregate
+from fanlight.model.aggregates_code import UserAggregate, UserFold, UserReduce
 from fanlight.model.duration import Duration
 
 Document = Any
 """What JSON can write: `None`, `bool`, `int`, `float`, `str`, a list or a dict of them."""
 
 MODULES: tuple[ModuleType, ...] = (
-    *(aggregates, duration, firing, retention, semantics),
+    *(aggregate, aggregates_approximate, aggregates_code, aggregates_composite, aggregates_paired, aggregates_single),
+    *(duration, firing, retention, semantics),
     *(spec, triggers, watermarks, windows),
+    *(calendar, counting, cumulating, custom, sessions, sliding),
 )
 """Where the values are defined that a document can hold."""
 
@@ -67,7 +80,7 @@ def to_document(value: Any) -> Document:
     kind = type(value)
     if isinstance(value, Enum):
         return {_IS: _known(kind, value), "name": value.name}
-    if isinstance(value, UserAggregate):
+    if isinstance(value, UserAggregate | UserFold | UserReduce):
         return _named(value)
     if is_dataclass(value):
         return {_IS: _known(kind, value), **{f.name: to_document(getattr(value, f.name)) for f in fields(value)}}
@@ -158,12 +171,22 @@ def _known(kind: type, value: object) -> str:
     return kind.__name__
 
 
-def _named(aggregate: UserAggregate) -> Document:
+def _named(aggregate: UserAggregate | UserFold | UserReduce) -> Document:
     """A user's aggregate: its name, its fields as far as JSON can tell them, its types."""
-    told = {f.name: getattr(aggregate, f.name) for f in fields(aggregate)}
-    plain = {name: part if type(part) in _PLAIN else type(part).__qualname__ for name, part in told.items()}
-    types = {"state": str(aggregate.state_type), "output": str(aggregate.output_type)}
+    plain = {f.name: _told(getattr(aggregate, f.name)) for f in fields(aggregate) if f.name != "output_type"}
+    types = {} if isinstance(aggregate, UserReduce) else _types(aggregate)
     return {_IS: _USER, "name": type(aggregate).__qualname__, **plain, **types}
+
+
+def _told(part: Any) -> Document:
+    if type(part) in _PLAIN:
+        return part
+    # A function has a name of its own; of anything else the name of its type is all that stays from run to run.
+    return part.__qualname__ if callable(part) and hasattr(part, "__qualname__") else type(part).__qualname__
+
+
+def _types(aggregate: UserAggregate | UserFold) -> dict[str, str]:
+    return {"state": str(aggregate.state_type), "output": str(aggregate.output_type)}
 
 
 def _each(field: str, before: Document, now: Document) -> list[str]:

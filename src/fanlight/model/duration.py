@@ -93,6 +93,15 @@ DurationLike = Duration | timedelta | str
 """What a user may write where a duration is wanted."""
 
 
+def require_length(kind: str, field: str, value: Duration) -> None:
+    """Refuse a window without length, or without end."""
+    if value.micros <= 0 or value.is_forever:
+        raise SpecError(
+            f"{kind}: `{field}` ({value}) must be a length above zero; a window without length holds no record. "
+            f"Use a positive duration such as '1 minute', or Global for one window without end."
+        )
+
+
 def _parse(text: str) -> int:
     body, sign = text.strip(), 1
     if body.startswith(("-", "+")):

@@ -20,6 +20,13 @@ class LateBy(Enum):
     RECORD = "record"  # dead when its own time is further back than lateness
 
 
+class LateSessions(Enum):
+    """Which session is judged when a record comes late."""
+
+    MERGED = "merged"  # the one it would be in
+    OWN = "own"  # the one it would make alone
+
+
 class OnTime(Enum):
     """Whether a ready firing at the close of a window leaves."""
 
@@ -47,6 +54,8 @@ class Semantics:
     closes_after_end: bool = False  # closed when W > end, not already when W >= end
     expires_after_horizon: bool = False  # expired when W > end + lateness, not already at it
     late_by: LateBy = LateBy.WINDOW
+    late_sessions: LateSessions = LateSessions.MERGED
+    session_end_is_inclusive: bool = False  # a session closes, and expires, when W is past it, not already at it
     delay_is_strict: bool = False  # a delay is over when the clock is past it, not already at it
     event_timer_is_strict: bool = False  # every() in event time fires when W is past the multiple, not already at it
     on_time: OnTime = OnTime.IF_CONTENT
@@ -69,16 +78,23 @@ class Semantics:
 
 Semantics.PRESETS = {
     "fanlight": Semantics(),
-    "beam": Semantics(on_time=OnTime.ALWAYS, refires=False, holds=True, delay_is_strict=True),
+    "beam": Semantics(
+        late_sessions=LateSessions.OWN, on_time=OnTime.ALWAYS, refires=False, holds=True, delay_is_strict=True
+    ),
     "beam_python": Semantics(
-        on_time=OnTime.ALWAYS, closing=Closing.NEVER, refires=False, holds=True, expires_after_horizon=True
+        late_sessions=LateSessions.OWN,
+        on_time=OnTime.ALWAYS,
+        closing=Closing.NEVER,
+        refires=False,
+        holds=True,
+        expires_after_horizon=True,
     ),
     "flink": Semantics(closing=Closing.NEVER, clock_instant_is_over=True, event_timer_is_strict=True),
-    "kafka": Semantics(earliest_start=0),
+    "kafka": Semantics(earliest_start=0, session_end_is_inclusive=True),
     "malhar": Semantics(
         closes_after_end=True, expires_after_horizon=True, late_by=LateBy.RECORD, closing=Closing.NEVER
     ),
     "risingwave": Semantics(),
     "samza": Semantics(),
-    "spark": Semantics(),
+    "spark": Semantics(late_sessions=LateSessions.OWN),
 }

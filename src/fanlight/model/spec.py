@@ -7,13 +7,17 @@ from enum import Enum
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.counting import Counting, Scope
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
+from fanlight.model.kinds import WindowKind, is_aligned, read_columns
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, Semantics
-from fanlight.model.triggers import AtExpiry, AtWatermark, Never, Trigger
+from fanlight.model.sessions import Session
+from fanlight.model.sliding import Sliding
+from fanlight.model.triggers import AfterDelay, AtExpiry, AtWatermark, Every, Never, Trigger
 from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
-from fanlight.model.windows import TimeDomain, WindowKind
+from fanlight.model.windows import TimeDomain
 
 RESERVED = ("window", "pane")
 """Result columns that no key and no aggregate may be called."""
@@ -62,16 +66,69 @@ class WindowSpec:
                 raise SpecError(f"agg: {name!r} is a result column of its own. Choose another name.")
             if names.count(name) > 1:
                 raise SpecError(f"agg: two result columns are called {name!r}. Choose another name for one.")
-        if self.in_processing_time and self.lateness.micros:
+        self._check_window()
+
+    def _check_window(self) -> None:
+        """Refuse what this kind of window cannot do."""
+        kind, name = self.window, type(self.window).__name__
+        if kind.domain is not TimeDomain.EVENT and self.lateness.micros:
             raise SpecError(
-                f"window: `lateness` ({self.lateness}) means nothing for processing-time windows; "
-                "no record can come behind the clock. Leave it out."
+                f"window: `lateness` ({self.lateness}) means nothing for {kind.domain.value}-time windows; "
+                "no record can come behind it. Leave it out."
+            )
+        by_watermark = any(isinstance(part, Every) and part.domain is TimeDomain.EVENT for part in self.trigger.walk())
+        if isinstance(kind, Counting) and kind.per is Scope.KEY and by_watermark:
+            raise SpecError(
+                "trigger: `every` in the event domain follows a watermark, and keys that each count their own records "
+                "have none in common. Use every(...) of the clock, or after(...)."
+            )
+        holds_together = isinstance(kind, Sliding) or (isinstance(kind, Session) and kind.has_limits)
+        if holds_together and self.accumulation is Accumulation.DISCARDING and not self.fires_once:
+            raise SpecError(
+                f"accumulation: `discarding` means nothing for {name} windows; a record belongs to windows that come "
+                "and go with other records, so what a firing left over has no owner. Use accumulating or retracting."
+            )
+        if self.message_retention and not is_aligned(kind):
+            raise SpecError(
+                f"window: `retention` with messages is for windows that all keys share; each key has its own {name} "
+                "windows. Leave `messages` out, or collect them with list(...)."
             )
 
     @property
     def in_processing_time(self) -> bool:
         """Whether records are windowed by the clock at their arrival."""
         return self.window.domain is TimeDomain.PROCESSING
+
+    @property
+    def in_arrival_order(self) -> bool:
+        """Whether records are windowed by their position in the stream."""
+        return self.window.domain is TimeDomain.ARRIVAL
+
+    @property
+    def position(self) -> str | None:
+        """The column that has the positions of records, if they are not counted as they arrive."""
+        return self.window.by if isinstance(self.window, Counting) else None
+
+    @property
+    def closes_strictly(self) -> bool:
+        """Whether a window is still open when the watermark is at its end."""
+        return self._strictly(self.semantics.closes_after_end)
+
+    @property
+    def expires_strictly(self) -> bool:
+        """Whether a window has not yet expired when the watermark is at its end plus lateness."""
+        return self._strictly(self.semantics.expires_after_horizon)
+
+    def _strictly(self, said: bool) -> bool:
+        """Windows over positions are full when their last position has come, whatever is said of time."""
+        if isinstance(self.window, Counting):
+            return False
+        return said or (isinstance(self.window, Session) and self.semantics.session_end_is_inclusive)
+
+    @property
+    def has_timers(self) -> bool:
+        """Whether time alone can make a pane fire before its window closes, or after."""
+        return any(isinstance(part, AfterDelay | Every) for part in self.trigger.walk())
 
     @property
     def fires_once(self) -> bool:
@@ -88,8 +145,7 @@ class WindowSpec:
             case Never():
                 return self.semantics.closing is Closing.IF_NEW
             case AtWatermark(early=None):
-                closes_as_it_expires = self.semantics.closes_after_end == self.semantics.expires_after_horizon
-                return self.lateness.micros == 0 and closes_as_it_expires
+                return self.lateness.micros == 0 and self.closes_strictly == self.expires_strictly
         return False
 
     @property
@@ -104,6 +160,8 @@ class WindowSpec:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that are read: the time, the keys, what the aggregates work on."""
-        used = [self.time, *self.keys, *(a.column for _, a in self.aggregates if a.column is not None)]
+        """The input columns that are read: the time, the keys, what the window and the aggregates work on."""
+        worked_on = (column for _, aggregate in self.aggregates for column in aggregate.columns)
+        time = [self.time] if self.window.domain is TimeDomain.EVENT else []
+        used = [*time, *self.keys, *read_columns(self.window), *worked_on]
         return tuple(dict.fromkeys(used))

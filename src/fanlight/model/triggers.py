@@ -81,6 +81,10 @@ class Every(Trigger):
 
     def __post_init__(self) -> None:
         _require_positive("Every", "period", self.period)
+        if self.domain is TimeDomain.ARRIVAL:
+            raise SpecError(
+                "Every: `domain` (arrival) is no clock. Use 'event': of windows over positions it counts positions."
+            )
 
 
 @dataclass(frozen=True, slots=True)

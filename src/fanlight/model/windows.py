@@ -6,19 +6,24 @@
                             [------C------)
     global          (----------A----------)
 
-Every window is half-open. Further kinds (session, sliding, count, cumulate, calendar) are further
-values in this folder; `kernels.slicing` says how a kind cuts the time axis into slices.
+Every window is half-open. The other kinds are values of their own in this folder; `kinds` lists them all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from fanlight.errors import SpecError
 from fanlight.model.choice import choice
-from fanlight.model.duration import Duration, DurationLike
+from fanlight.model.duration import Duration, DurationLike, require_length
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, as_text
+
+if TYPE_CHECKING:
+    from fanlight.model.calendar import Calendar
+    from fanlight.model.counting import Counting
+    from fanlight.model.cumulating import Cumulating
 
 ZERO = Duration(0)
 
@@ -28,6 +33,7 @@ class TimeDomain(Enum):
 
     EVENT = "event"
     PROCESSING = "processing"
+    ARRIVAL = "arrival"  # time is the place in the stream, counted from 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,7 +59,7 @@ class Tumbling:
     domain: TimeDomain = TimeDomain.EVENT
 
     def __post_init__(self) -> None:
-        _require_length("Tumbling", "size", self.size)
+        require_length("Tumbling", "size", self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +76,8 @@ class Hopping:
     gaps: bool = False
 
     def __post_init__(self) -> None:
-        _require_length("Hopping", "size", self.size)
-        _require_length("Hopping", "every", self.every)
+        require_length("Hopping", "size", self.size)
+        require_length("Hopping", "every", self.every)
         if self.every > self.size and not self.gaps:
             raise SpecError(
                 f"Hopping: `every` ({self.every}) exceeds `size` ({self.size}); records between windows "
@@ -88,21 +94,13 @@ class Global:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The windows that records already belong to, such as the results of an earlier stage; their time is its start."""
+    """The windows that records already belong to, such as the results of an earlier stage.
 
-    of: Tumbling | Hopping | Global
+    Their time is its start; of cumulating windows, several of which start together, it is the end.
+    """
+
+    of: Tumbling | Hopping | Global | Cumulating | Calendar | Counting
     domain: TimeDomain = TimeDomain.EVENT
-
-
-WindowKind = Tumbling | Hopping | Global | Same
-
-
-def _require_length(kind: str, field: str, value: Duration) -> None:
-    if value.micros <= 0 or value.is_forever:
-        raise SpecError(
-            f"{kind}: `{field}` ({value}) must be a length above zero; a window without length holds no record. "
-            f"Use a positive duration such as '1 minute', or Global for one window without end."
-        )
 
 
 def tumbling(

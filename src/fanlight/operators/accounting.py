@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.slicing import EVERY_WINDOW
 from fanlight.model.letters import Reason
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.timestamp import START_OF_TIME
 from fanlight.operators.plan import MOMENT
 
 
@@ -35,11 +36,12 @@ class Accounting:
 class DeadLetters:
     """Records that could not be used, with the reason and the watermark, until somebody takes them."""
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, *, of_times: bool = True) -> None:
+        """`of_times` says whether the watermark is a time, as it mostly is, or a position."""
         self.schema = pa.schema(
             [
                 pa.field("reason", pa.string()),
-                pa.field("watermark", MOMENT),
+                pa.field("watermark", MOMENT if of_times else pa.int64()),
                 pa.field("record", pa.struct(list(schema))),
             ]
         )
@@ -52,7 +54,8 @@ class DeadLetters:
             records = batch.filter(pa.array(dead)) if count < len(batch) else batch
             record = pa.StructArray.from_arrays(records.columns, fields=list(records.schema))
             judged = moments(watermarks[dead] if len(watermarks) > 1 else np.repeat(watermarks, count))
-            self.add(pa.record_batch([pa.array([reason.value] * count), judged, record], schema=self.schema))
+            columns = [pa.array([reason.value] * count), judged.cast(self.schema.field("watermark").type), record]
+            self.add(pa.record_batch(columns, schema=self.schema))
         return count
 
     def add(self, letters: pa.RecordBatch) -> None:
@@ -80,5 +83,5 @@ class DeadLetters:
 
 
 def moments(times: Ints) -> pa.Array:
-    """Times as Arrow timestamps; the two ends of time are null."""
-    return pa.array(times, pa.int64(), mask=(times == END_OF_TIME) | (times == START_OF_TIME)).cast(MOMENT)
+    """Times as Arrow timestamps; the two ends of time are null, and so is where a window without end would end."""
+    return pa.array(times, pa.int64(), mask=(times >= EVERY_WINDOW) | (times == START_OF_TIME)).cast(MOMENT)

@@ -132,7 +132,7 @@ def _by_pane(
 
 
 def _over_stacks(plan: Plan, cells: Cells, partials: Partials) -> tuple[Ints, Ints, Partials, Ints]:
-    stacks = Stacks(plan.fold, cells.count)
+    stacks = Stacks(plan.fold, cells.count, slides=plan.slicing.slides)
     stacks.load(by_slice(cells.slices, cells.codes, partials))
     present = np.unique(cells.slices)
     _, windows = spread(*_live(cells, present))

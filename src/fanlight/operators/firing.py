@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.model.firing import Op, Timing
+from fanlight.model.timestamp import Timestamp
 from fanlight.operators.accounting import moments
-from fanlight.operators.plan import PANE, WINDOW, Plan
+from fanlight.operators.plan import MOMENT, PANE, Plan
 
 _OPS = pa.array([op.code for op in Op])
 _TIMINGS = pa.array([timing.name for timing in Timing])
@@ -21,7 +22,8 @@ class Firings:
     """The firings of one step as columns, already in order: window end, window start, key."""
 
     keys: list[pa.Array]
-    windows: Ints
+    starts: Ints
+    ends: Ints
     values: list[pa.Array]
     ops: Ints
     timings: Ints
@@ -31,16 +33,29 @@ class Firings:
     times: Ints
 
     @staticmethod
-    def once(keys: list[pa.Array], windows: Ints, values: list[pa.Array], times: Ints) -> Firings:
+    def once(keys: list[pa.Array], starts: Ints, ends: Ints, values: list[pa.Array], times: Ints) -> Firings:
         """The firings of panes that fire once."""
-        zeros = np.zeros(len(windows), np.int64)
-        on_time = np.full(len(windows), Timing.ON_TIME, np.int64)
-        return Firings(
-            keys, windows, values, zeros + Op.INSERT, on_time, zeros, zeros, np.ones(len(windows), np.bool_), times
-        )
+        zeros = np.zeros(len(ends), np.int64)
+        on_time = np.full(len(ends), Timing.ON_TIME, np.int64)
+        ops, is_last = zeros + Op.INSERT, np.ones(len(ends), np.bool_)
+        return Firings(keys, starts, ends, values, ops, on_time, zeros, zeros, is_last, times)
 
-    def to_batch(self, plan: Plan) -> pa.RecordBatch:
-        """The rows as the result schema has them."""
+    @staticmethod
+    def joined(parts: list[Firings]) -> Firings | None:
+        """Several firings, one after the other; None if there are none."""
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        columns = ("starts", "ends", "ops", "timings", "indexes", "revisions", "is_last", "times")
+        numbers = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+        keys, values = (
+            [pa.concat_arrays(same) for same in zip(*(getattr(part, name) for part in parts), strict=True)]
+            for name in ("keys", "values")
+        )
+        return Firings(keys=keys, values=values, **numbers)
+
+    def to_batch(self, plan: Plan, clock: Timestamp) -> pa.RecordBatch:
+        """The rows as the result schema has them, left at `clock`; null in the rows if no clock was ever told."""
+        left = pa.scalar(clock or None, pa.int64()).cast(MOMENT)
         pane = pa.StructArray.from_arrays(
             [
                 _words(_OPS, self.ops),
@@ -48,11 +63,13 @@ class Firings:
                 pa.array(self.indexes),
                 pa.array(self.revisions),
                 pa.array(self.is_last),
-                moments(self.times),
+                moments(self.times) if plan.of_times else pa.nulls(len(self.times), MOMENT),
+                pa.repeat(left, len(self.times)),
             ],
             fields=list(PANE),
         )
-        return pa.record_batch([*self.keys, window_column(plan, self.windows), *self.values, pane], schema=plan.result)
+        window = window_column(plan, self.starts, self.ends)
+        return pa.record_batch([*self.keys, window, *self.values, pane], schema=plan.result)
 
 
 def _words(words: pa.Array, numbers: Ints) -> pa.Array:
@@ -62,7 +79,8 @@ def _words(words: pa.Array, numbers: Ints) -> pa.Array:
     return words.take(pa.array(numbers))
 
 
-def window_column(plan: Plan, windows: Ints) -> pa.Array:
-    """Windows as a struct of start and end; null at an end that time does not have."""
-    starts, ends = plan.slicing.bounds(windows)
-    return pa.StructArray.from_arrays([moments(starts), moments(ends)], fields=list(WINDOW))
+def window_column(plan: Plan, starts: Ints, ends: Ints) -> pa.Array:
+    """Windows as a struct of start and end, times or positions; null where there is no such end."""
+    fields = list(plan.result.field("window").type)
+    sides = [moments(side).cast(field.type) for side, field in zip((starts, ends), fields, strict=True)]
+    return pa.StructArray.from_arrays(sides, fields=fields)

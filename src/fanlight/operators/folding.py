@@ -19,13 +19,14 @@ from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.kernels.keys import KeyCodes, encode
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.times import read_times
+from fanlight.model.kinds import is_aligned
 from fanlight.model.semantics import LateBy
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, Timestamp
 from fanlight.model.triggers import AtExpiry, AtWatermark, Every, Never, Repeat
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.lateness import Lateness
-from fanlight.operators.plan import Plan, plain
+from fanlight.operators.plan import Plan, given, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,12 @@ class Folded:
 def folds_early(spec: WindowSpec) -> bool:
     """Whether records may be folded before they are judged.
 
-    Not where messages are kept, where a record's own time or watermark decides, where the clock at the shard gives
-    the time, or where a pane can finish and make dead letters of what still comes.
+    Not where messages are kept, where a record's own time or watermark decides, where the shard gives the time, where
+    each key has its own windows, or where a pane can finish and make dead letters of what still comes.
     """
     by_slice = spec.semantics.late_by is LateBy.WINDOW and not spec.semantics.holds
-    return by_slice and not (spec.needs_messages or spec.in_processing_time or _finishes(spec))
+    by_time = spec.window.domain is TimeDomain.EVENT and is_aligned(spec.window)
+    return by_slice and by_time and not (spec.needs_messages or _finishes(spec))
 
 
 def _finishes(spec: WindowSpec) -> bool:
@@ -63,8 +65,7 @@ def _finishes(spec: WindowSpec) -> bool:
         case AtExpiry() | Never() | Every() | Repeat():
             return False
         case AtWatermark(late=None):
-            rules = spec.semantics
-            return spec.lateness.micros > 0 or rules.closes_after_end != rules.expires_after_horizon
+            return spec.lateness.micros > 0 or spec.closes_strictly != spec.expires_strictly
         case AtWatermark():
             return False
     return True
@@ -110,7 +111,7 @@ class Folding:
         """A chunk of folded records, ordered by slice; and their keys as codes: of the records, and of the rows."""
         plan = self._plan
         found = encode([plain(batch.column(name)) for name in plan.spec.keys], len(batch))
-        values = [None if name is None else plain(batch.column(name)) for _, name in plan.folded]
+        values = [given(batch, columns) for _, columns in plan.folded]
         pairs = Pairs.of(slices, found.codes, found.count)
         partials = plan.fold.partial(values, times, pairs.groups, None)
         kept = pairs.occurring(partials.rows)

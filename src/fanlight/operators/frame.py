@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Bools, Ints, ranked
 from fanlight.kernels.keys import encode
+from fanlight.kernels.reducers.lists import empty_lists
 from fanlight.operators.plan import Plan
 from fanlight.operators.trigger import State
 
@@ -34,9 +35,15 @@ class Frame:
     state: State
     partials: Partials
     shown: list[pa.Array]
+    kept: list[pa.Array] = field(default_factory=list)
+    """The records of each pane, where windows can be cut anew."""
 
     def __len__(self) -> int:
         return len(self.windows)
+
+    def bounds(self, plan: Plan) -> tuple[Ints, Ints]:
+        """Where the panes' windows start and end. The window of an unaligned pane is known by its end."""
+        return (self.state["start"], self.windows) if "start" in self.state else plan.slicing.bounds(self.windows)
 
     def where(self, mask: Bools) -> Frame:
         """The panes that `mask` keeps, as a copy."""
@@ -51,6 +58,7 @@ class Frame:
             {name: column[rows] for name, column in self.state.items()},
             self.partials.take(rows),
             [column.take(places) for column in self.shown],
+            [column.take(places) for column in self.kept],
         )
 
     def show(self, rows: Ints, values: list[pa.Array]) -> None:
@@ -65,20 +73,28 @@ class Frame:
 class FrameShape:
     """The columns of a spec's frames, and how they become chunks and back."""
 
-    def __init__(self, plan: Plan, trigger: dict[str, tuple[str, int]], *, shows: bool) -> None:
+    def __init__(
+        self, plan: Plan, trigger: dict[str, tuple[str, int]], *, shows: bool, keeps: pa.DataType | None = None
+    ) -> None:
         self._plan = plan
+        self._kept = [] if keeps is None else [pa.field("kept", pa.list_(keeps))]
         self._state = OWN | trigger
         shown = [pa.field(f"shown.{name}", plan.result.field(name).type) for name, _ in plan.spec.aggregates]
         self._shown = shown if shows else []
         state = [pa.field(name, pa.from_numpy_dtype(dtype)) for name, (dtype, _) in self._state.items()]
-        self.schema = pa.schema([*plan.key_fields, *state, *plan.fold.fields, *self._shown])
+        self.schema = pa.schema([*plan.key_fields, *state, *plan.fold.fields, *self._shown, *self._kept])
 
     def fresh(self, windows: Ints, keys: list[pa.Array]) -> Frame:
         """Panes that have seen nothing yet."""
         count = len(windows)
         state: State = {name: np.full(count, value, dtype) for name, (dtype, value) in self._state.items()}
         shown = [pa.nulls(count, field.type) for field in self._shown]
-        return Frame(windows, keys, state, self._plan.fold.identity(count), shown)
+        kept = [empty_lists(count, field.type.value_type) for field in self._kept]
+        return Frame(windows, keys, state, self._plan.fold.identity(count), shown, kept)
+
+    def none(self) -> Frame:
+        """No pane."""
+        return self.fresh(np.zeros(0, np.int64), [pa.array([], field.type) for field in self._plan.key_fields])
 
     def join(self, frames: list[Frame]) -> Frame:
         """The panes of several frames, one after the other."""
@@ -90,13 +106,15 @@ class FrameShape:
             {name: np.concatenate([frame.state[name] for frame in frames]) for name in self._state},
             Partials.concat([frame.partials for frame in frames]),
             [pa.concat_arrays(same) for same in zip(*(frame.shown for frame in frames), strict=True)],
+            [pa.concat_arrays(same) for same in zip(*(frame.kept for frame in frames), strict=True)],
         )
 
     def to_batch(self, frame: Frame) -> pa.RecordBatch:
         """A frame as a chunk."""
         state = [pa.array(frame.state[name]) for name in self._state]
         return pa.record_batch(
-            [*frame.keys, *state, *self._plan.fold.to_arrays(frame.partials), *frame.shown], schema=self.schema
+            [*frame.keys, *state, *self._plan.fold.to_arrays(frame.partials), *frame.shown, *frame.kept],
+            schema=self.schema,
         )
 
     def from_batches(self, windows: list[int], chunks: list[pa.RecordBatch]) -> Frame:
@@ -112,7 +130,9 @@ class FrameShape:
         rest = rest[len(self._state) :]
         width = len(self._plan.fold.fields)
         owners = np.repeat(np.array(windows, np.int64), [len(chunk) for chunk in chunks])
-        return Frame(owners, list(keys), state, self._plan.fold.from_arrays(rest[:width]), list(rest[width:]))
+        partials, rest = self._plan.fold.from_arrays(rest[:width]), rest[width:]
+        shown = len(self._shown)
+        return Frame(owners, list(keys), state, partials, list(rest[:shown]), list(rest[shown:]))
 
 
 def find(frame: Frame, windows: Ints, keys: list[pa.Array]) -> Ints:

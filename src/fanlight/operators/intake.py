@@ -11,7 +11,8 @@ import pyarrow as pa
 from fanlight.errors import InputError
 from fanlight.kernels.groups import Ints
 from fanlight.kernels.reducers.plain import plain_type
-from fanlight.kernels.times import Fault, read_times
+from fanlight.kernels.times import Fault, read_positions, read_times
+from fanlight.model.sessions import Session
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.plan import Plan, plain, require_column
@@ -89,14 +90,24 @@ def with_times(
     accounting: Accounting,
     watermark: Timestamp,
     clock: Timestamp,
+    arrived: int,
 ) -> tuple[pa.RecordBatch, Ints]:
     """Read the event times; records whose time cannot be read are buried.
 
-    In processing time the clock is the time of them all, or the watermark where that instant is over.
+    In processing time the clock is the time of them all, or the watermark where that instant is over; but a session,
+    which ends later, starts at the clock. In order of arrival a record's time is its position, counted on from the
+    `arrived` that came before, or read from its column.
     """
-    if plan.spec.in_processing_time:
-        return batch, np.full(len(batch), max(clock, watermark))
-    times, faults = read_times(plain(batch.column(plan.spec.time)), plan.spec.unit)
+    spec = plan.spec
+    if spec.in_processing_time:
+        starts_now = isinstance(spec.window, Session)
+        return batch, np.full(len(batch), clock if starts_now else max(clock, watermark))
+    if spec.position is not None:
+        times, faults = read_positions(plain(batch.column(spec.position)))
+    elif spec.in_arrival_order:
+        return batch, np.arange(arrived + 1, arrived + 1 + len(batch))
+    else:
+        times, faults = read_times(plain(batch.column(spec.time)), spec.unit)
     if not faults.any():
         return batch, times
     judged = np.array([watermark])

@@ -8,6 +8,7 @@ import numpy as np
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.slicing import NO_WINDOW, Slicing
+from fanlight.model.counting import Counting
 from fanlight.model.semantics import LateBy
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
@@ -29,9 +30,15 @@ class Lateness:
     spec: WindowSpec
     slicing: Slicing
 
+    @property
+    def judges_records(self) -> bool:
+        """Whether a record's own time decides, whatever its windows are."""
+        of_times = not isinstance(self.spec.window, Counting)
+        return of_times and self.spec.semantics.late_by is LateBy.RECORD and not self.spec.lateness.is_forever
+
     def closed_through(self, watermark: Timestamp) -> int:
         """The last window that `watermark` closes."""
-        return int(self._ended(np.array([watermark]), 0, self.spec.semantics.closes_after_end)[0])
+        return int(self._ended(np.array([watermark]), 0, self.spec.closes_strictly)[0])
 
     def expired_through(self, watermark: Timestamp) -> int:
         """The last window that `watermark` expires."""
@@ -41,7 +48,7 @@ class Lateness:
         """The last window that each watermark expires."""
         if self.spec.lateness.is_forever:
             return np.full(len(watermarks), NO_WINDOW)
-        return self._ended(watermarks, self.spec.lateness.micros, self.spec.semantics.expires_after_horizon)
+        return self._ended(watermarks, self.spec.lateness.micros, self.spec.expires_strictly)
 
     def fates(self, slices: Ints, expired: int) -> tuple[Bools, Bools] | None:
         """Which slices no window takes, and which have only windows up to `expired`; None if there are none such."""
@@ -57,7 +64,7 @@ class Lateness:
 
     def too_late(self, times: Ints, last: Ints, watermarks: Ints) -> Bools:
         """Which records are dead: all their windows expired, or they themselves are too far behind."""
-        if self.spec.semantics.late_by is LateBy.RECORD and not self.spec.lateness.is_forever:
+        if self.judges_records:
             behind = np.clip(watermarks, -_FAR, _FAR) - self.spec.lateness.micros
             return np.where(watermarks >= END_OF_TIME, True, times < behind)
         return last <= self.expired_by(watermarks)

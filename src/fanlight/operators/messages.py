@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fanlight.kernels.groups import Groups, Ints, ranked
 from fanlight.kernels.keys import encode
+from fanlight.kernels.reducers.inputs import input_values
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import spread
 from fanlight.operators.log import ChunkLog
@@ -69,13 +70,12 @@ class Messages:
         times = messages.column("time").to_numpy()[rows]
         groups = Groups(panes, len(windows))
         places = pa.array(rows)
-        return [
-            (
-                gathered.place,
-                gathered.reducer.compute(messages.column(f"v.{gathered.column}").take(places), times, arrivals, groups),
-            )
-            for gathered in self._plan.gathered
-        ]
+        found = []
+        for gathered in self._plan.gathered:
+            columns = [messages.column(f"v.{name}").take(places) for name in gathered.columns]
+            values = input_values(gathered.columns, columns)
+            found.append((gathered.place, gathered.reducer.compute(values, times, arrivals, groups)))
+        return found
 
     def _assign(self, messages: pa.RecordBatch, windows: Ints, keys: list[pa.Array]) -> tuple[Ints, Ints]:
         """Every (message, pane) pair, by matching keys and windows."""

@@ -53,16 +53,19 @@ class OncePanes:
         if not len(due):
             return None
         windows, keys, partials = self._panes(due, serving=True)
-        ends = self._plan.slicing.bounds(windows)[1]
+        starts, ends = self._plan.slicing.bounds(windows)
         times = self._plan.fold.stamps(partials, ends, self._plan.spec.tick.micros)
-        return Firings.once(
-            keys, windows, pane_values(self._plan, self._messages, windows, keys, partials, None), times
-        )
+        values = pane_values(self._plan, self._messages, windows, keys, partials, None)
+        return Firings.once(keys, starts, ends, values, times)
 
     def retire(self, through: int) -> None:
         """Delete the slices whose last window is `through` or before."""
         slices = self._log.slices
         self._log.retire(slices[self._plan.slicing.windows(slices)[1] <= through].tolist())
+
+    def expiring(self, moment: Moment) -> Content:
+        """What the windows hold that expire in this step."""
+        return self.content(moment.expired_before + 1, moment.expired)
 
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> Content:
         """What the live panes of these windows hold now."""

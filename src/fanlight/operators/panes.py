@@ -50,6 +50,12 @@ class Content:
     keys: list[pa.Array]
     rows: Ints
     values: list[pa.Array]
+    starts: Ints | None = None
+    """Where unaligned windows start; others are known by their number."""
+
+    def bounds(self, plan: Plan) -> tuple[Ints, Ints]:
+        """Where the panes' windows start and end."""
+        return plan.slicing.bounds(self.windows) if self.starts is None else (self.starts, self.windows)
 
     @staticmethod
     def empty(plan: Plan) -> Content:
@@ -57,7 +63,7 @@ class Content:
         none = np.zeros(0, np.int64)
         keys = [pa.array([], field.type) for field in plan.key_fields]
         values = [pa.array([], plan.result.field(name).type) for name, _ in plan.spec.aggregates]
-        return Content(none, keys, none, values)
+        return Content(none, keys, none, values, none)
 
 
 class Panes(Protocol):
@@ -68,6 +74,9 @@ class Panes(Protocol):
 
     def fire(self, moment: Moment) -> Firings | None:
         """What leaves in this step."""
+
+    def expiring(self, moment: Moment) -> Content:
+        """What the windows hold that expire in this step; asked before they are retired."""
 
     def retire(self, through: int) -> None:
         """Forget the windows up to `through`."""

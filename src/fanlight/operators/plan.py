@@ -8,15 +8,23 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fanlight.errors import InputError
+from fanlight.kernels.by_end import ByEnd
 from fanlight.kernels.fold import Fold
 from fanlight.kernels.keys import check_key
 from fanlight.kernels.reducers import MessageReducer, Reducer, bind
+from fanlight.kernels.reducers.gathered import GatheredLists
+from fanlight.kernels.reducers.inputs import input_type, input_values
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import Slicing
+from fanlight.model.counting import Counting
+from fanlight.model.kinds import domain_of, is_aligned
 from fanlight.model.spec import WindowSpec
+from fanlight.model.windows import TimeDomain
 
 MOMENT = pa.timestamp("us", "UTC")
 WINDOW = pa.struct([pa.field("start", MOMENT), pa.field("end", MOMENT)])
+POSITIONS = pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])
+"""A window over positions instead of times."""
 PANE = pa.struct(
     [
         pa.field("op", pa.string()),
@@ -25,16 +33,17 @@ PANE = pa.struct(
         pa.field("revision", pa.int64()),
         pa.field("is_last", pa.bool_()),
         pa.field("time", MOMENT),
+        pa.field("clock", MOMENT),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """An aggregate that needs the messages: where its value stands in the result, and its column."""
+    """An aggregate that needs the messages: where its value stands in the result, and its columns."""
 
     place: int
-    column: str
+    columns: tuple[str, ...]
     reducer: MessageReducer
 
 
@@ -46,10 +55,15 @@ class Plan:
     schema: pa.Schema
     slicing: Slicing
     fold: Fold
-    folded: tuple[tuple[int, str | None], ...]
-    """For each incremental aggregate: where its value stands in the result, and its column."""
+    folded: tuple[tuple[int, tuple[str, ...]], ...]
+    """For each incremental aggregate: where its value stands in the result, and its columns."""
     gathered: tuple[Gathered, ...]
     result: pa.Schema
+
+    @property
+    def of_times(self) -> bool:
+        """Whether windows are cut out of time, rather than out of positions."""
+        return bool(self.result.field("window").type == WINDOW)
 
     @property
     def key_fields(self) -> list[pa.Field]:
@@ -62,12 +76,17 @@ class Plan:
         return self.result.remove(self.result.get_field_index("pane")) if self.spec.fires_once else self.result
 
     @property
+    def keeps_messages(self) -> bool:
+        """Whether records are stored by themselves. Unaligned panes keep what they need of theirs."""
+        return bool(self.gathered) or self.spec.message_retention
+
+    @property
     def message_columns(self) -> tuple[str, ...]:
         """The input columns a stored message keeps."""
         retention = self.spec.retention
         if retention is not None and retention.messages:
             return tuple(self.schema.names)
-        return tuple(dict.fromkeys((*self.spec.keys, *(gathered.column for gathered in self.gathered))))
+        return tuple(dict.fromkeys((*self.spec.keys, *(name for one in self.gathered for name in one.columns))))
 
     @staticmethod
     def bind(spec: WindowSpec, schema: pa.Schema) -> Plan:
@@ -76,30 +95,33 @@ class Plan:
         Called once, when the first records or a declared schema are seen.
         """
         for name in spec.columns:
-            if not (spec.in_processing_time and name == spec.time):
-                require_column(schema, name)
+            require_column(schema, name)
         for name in spec.keys:
             check_key(name, schema.field(name).type)
         reducers: list[Reducer] = []
-        folded: list[tuple[int, str | None]] = []
+        folded: list[tuple[int, tuple[str, ...]]] = []
         gathered: list[Gathered] = []
         outputs: list[pa.Field] = []
         for place, (name, aggregate) in enumerate(spec.aggregates):
-            kind = None if aggregate.column is None else plain_type(schema.field(aggregate.column).type)
+            kind = input_type(aggregate.columns, schema)
             reducer = bind(aggregate, kind)
             outputs.append(pa.field(name, reducer.output))
+            if isinstance(reducer, MessageReducer) and not is_aligned(spec.window):
+                reducer = GatheredLists(reducer, kind)
             if isinstance(reducer, MessageReducer):
-                assert aggregate.column is not None
-                gathered.append(Gathered(place, aggregate.column, reducer))
+                gathered.append(Gathered(place, aggregate.columns, reducer))
             else:
-                folded.append((place, aggregate.column))
+                folded.append((place, aggregate.columns))
                 reducers.append(reducer)
         keys = [pa.field(name, plain_type(schema.field(name).type)) for name in spec.keys]
-        result = pa.schema([*keys, pa.field("window", WINDOW), *outputs, pa.field("pane", PANE)])
+        window = POSITIONS if domain_of(spec.window) is TimeDomain.ARRIVAL else WINDOW
+        result = pa.schema([*keys, pa.field("window", window), *outputs, pa.field("pane", PANE)])
         return Plan(
             spec,
             schema,
-            Slicing.of(spec.window, spec.semantics),
+            Slicing.of(spec.window, spec.semantics)
+            if is_aligned(spec.window)
+            else ByEnd(not isinstance(spec.window, Counting)),
             Fold(tuple(reducers), spec.firing_time),
             tuple(folded),
             tuple(gathered),
@@ -117,6 +139,11 @@ def require_column(schema: pa.Schema, name: str) -> None:
     near = difflib.get_close_matches(name, schema.names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise InputError(f"Column {name!r} is not in the input, which has {', '.join(schema.names) or 'none'}.{hint}")
+
+
+def given(batch: pa.RecordBatch, columns: tuple[str, ...]) -> pa.Array | None:
+    """What an aggregate on these columns works on."""
+    return input_values(columns, [plain(batch.column(name)) for name in columns])
 
 
 def plain(column: pa.Array) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from fanlight.errors import EngineError, InputError
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
+from fanlight.model.kinds import is_aligned
 from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp, TimestampLike, timestamp
 from fanlight.operators.accounting import moments
 from fanlight.operators.firing import window_column
@@ -75,6 +76,8 @@ class Range(NamedTuple):
 
 def needed(plan: Plan, question: Question, *, messages: bool) -> list[Range]:
     """Which chunks can matter to a question about messages, or about windows; those of other spaces always do."""
+    if not is_aligned(plan.spec.window):
+        return []  # unaligned panes are kept by other things than their windows' numbers, so all are read
     first, last = question.windows(plan)
     low = _LOWEST if first == NO_WINDOW else plan.slicing.members(first)[0]
     high = _HIGHEST if last == EVERY_WINDOW else plan.slicing.members(last)[1]
@@ -97,11 +100,11 @@ def windows_table(shard: ShardOperator, question: Question) -> pa.Table:
     plan, schema = shard.plan, windows_schema(shard.plan)
     batches = []
     for status, content in shard.content(*question.windows(plan)):
-        starts, ends = plan.slicing.bounds(content.windows)
+        starts, ends = content.bounds(plan)
         pane = [pa.array(content.rows), pa.repeat(status, len(content.windows))]
         columns = [
             *content.keys,
-            window_column(plan, content.windows),
+            window_column(plan, starts, ends),
             *content.values,
             pa.StructArray.from_arrays(pane, fields=list(_PANE)),
         ]
@@ -133,7 +136,8 @@ def messages_table(shard: ShardOperator, question: Question) -> pa.Table:
     kept = kept.take(order)
     schema = messages_schema(plan)
     columns = [kept.column(f"v.{name}") for name in schema.names[1:]]
-    return pa.table([moments(kept.column("time").to_numpy()), *columns], schema=schema)
+    times = moments(kept.column("time").to_numpy()).cast(schema.types[0])
+    return pa.table([times, *columns], schema=schema)
 
 
 def no_messages() -> EngineError:

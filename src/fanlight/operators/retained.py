@@ -41,7 +41,7 @@ class Retained:
     def trim(self, watermark: Timestamp) -> None:
         """Forget what is past its time, and all but the newest `count` windows."""
         gone = set() if self._retention.count is None else set(self._windows[: -self._retention.count])
-        through = self._forgotten_through(watermark)
+        through = forgotten_through(self._plan, self._retention, watermark)
         gone |= {window for window in self._windows if window <= through}
         for window in gone:
             self._store.delete(Address(_SPACE, window, 0))
@@ -49,7 +49,7 @@ class Retained:
 
     def forgotten(self, windows: Ints, watermark: Timestamp) -> int:
         """The last of these expired windows that is no longer readable, whether or not it held anything."""
-        through = self._forgotten_through(watermark)
+        through = forgotten_through(self._plan, self._retention, watermark)
         if self._retention.count is not None and len(windows) > self._retention.count:
             through = max(through, int(windows[-self._retention.count - 1]))
         return through
@@ -65,10 +65,12 @@ class Retained:
         owners = np.repeat(np.array(windows, np.int64), [len(chunk) for chunk in chunks])
         return Content(owners, columns[:keys], columns[keys].to_numpy(), columns[keys + 1 :])
 
-    def _forgotten_through(self, watermark: Timestamp) -> int:
-        time, lateness = self._retention.time, self._plan.spec.lateness
-        if time.is_forever or (lateness.is_forever and watermark < END_OF_TIME):
-            return NO_WINDOW
-        if watermark < END_OF_TIME:
-            watermark = max(watermark, -(2**61)) - lateness.micros - time.micros
-        return int(self._plan.slicing.last_ending_by(np.array([watermark]))[0])
+
+def forgotten_through(plan: Plan, retention: Retention, watermark: Timestamp) -> int:
+    """The last window that is past its retention, by time."""
+    time, lateness = retention.time, plan.spec.lateness
+    if time.is_forever or (lateness.is_forever and watermark < END_OF_TIME):
+        return NO_WINDOW
+    if watermark < END_OF_TIME:
+        watermark = max(watermark, -(2**61)) - lateness.micros - time.micros
+    return int(plan.slicing.last_ending_by(np.array([watermark]))[0])

@@ -12,13 +12,27 @@ from fanlight.operators.firing import Firings
 from fanlight.operators.frame import Frame
 
 
-def in_order(windows: Ints, keys: list[pa.Array]) -> Ints:
-    """The order rows leave in: by window, then key."""
-    return np.lexsort((encode_in_order(keys, len(windows)).codes, windows))
+def in_order(starts: Ints, ends: Ints, keys: list[pa.Array]) -> Ints:
+    """The order rows leave in: by window end, window start, key.
+
+    Where few windows end together, only the keys of those are looked at.
+    """
+    order = np.argsort(ends, kind="stable")
+    ordered = ends[order]
+    follows = np.concatenate([[False], ordered[1:] == ordered[:-1]])
+    tied = np.flatnonzero(follows | np.append(follows[1:], False))
+    if 2 * len(tied) > len(ends):
+        return np.lexsort((encode_in_order(keys, len(ends)).codes, starts, ends))
+    if len(tied):
+        rows = order[tied]
+        codes = encode_in_order([column.take(pa.array(rows)) for column in keys], len(rows)).codes
+        order[tied] = rows[np.lexsort((codes, starts[rows], ends[rows]))]
+    return order
 
 
 def firing_rows(
     frame: Frame,
+    bounds: tuple[Ints, Ints],
     before: list[pa.Array],
     values: list[pa.Array],
     times: Ints,
@@ -30,7 +44,8 @@ def firing_rows(
 
     A retraction carries what `before` says and stands directly before the row that replaces it.
     """
-    order = in_order(frame.windows, frame.keys)
+    starts, ends = bounds
+    order = in_order(starts, ends, frame.keys)
     again = frame.state["index"][order] > 0
     retracts = again & (accumulation is Accumulation.RETRACTING)
     rows = np.repeat(order, 1 + retracts)
@@ -46,7 +61,8 @@ def firing_rows(
         columns = [column.take(places) for column in values]
     return Firings(
         [column.take(places) for column in frame.keys],
-        frame.windows[rows],
+        starts[rows],
+        ends[rows],
         columns,
         ops,
         timing[rows],

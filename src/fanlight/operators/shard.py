@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
+from fanlight.model.kinds import is_aligned
+from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
@@ -24,6 +26,9 @@ from fanlight.operators.plan import Plan
 from fanlight.operators.retained import Retained
 from fanlight.operators.taken import Bundle, Taken, judge
 from fanlight.operators.triggered import TriggeredPanes
+from fanlight.operators.unaligned.panes import UnalignedPanes
+from fanlight.operators.unaligned.retained import RetainedByKey
+from fanlight.operators.unaligned.sliding_once import SlidingOnce
 from fanlight.state.store import Address, ChunkStore
 
 _INDEX = Address("index", 0, 0)
@@ -49,7 +54,7 @@ class ShardOperator:
         self.plan = plan
         self._store = store
         self._lateness = Lateness(plan.spec, plan.slicing)
-        self.letters = DeadLetters(plan.schema)
+        self.letters = DeadLetters(plan.schema, of_times=plan.of_times)
         self.accounting = Accounting()
         self.reload()
 
@@ -146,12 +151,12 @@ class ShardOperator:
             self.accounting.accepted += len(taken)
         firings = self._panes.fire(replace(moment, arrived=self.arrived - 1))
         self._retire(moment)
-        return [] if firings is None else [firings.to_batch(self.plan)]
+        return [] if firings is None else [firings.to_batch(self.plan, moment.clock)]
 
     def _retire(self, moment: Moment) -> None:
         through = moment.expired
         if self._retained is not None:
-            self._retained.keep(self._panes.content(moment.expired_before + 1, through))
+            self._retained.keep(self._panes.expiring(moment))
             self._retained.trim(moment.watermark)
         self._panes.retire(moment.expired)
         if self._messages is not None:
@@ -209,10 +214,19 @@ class ShardOperator:
         for name, count in index.get("accounting", Accounting().as_dict()).items():
             setattr(self.accounting, name, count)
         plan, store = self.plan, self._store
-        self._messages = Messages(plan, store) if plan.spec.needs_messages else None
+        self._messages = Messages(plan, store) if plan.keeps_messages else None
         retention = plan.spec.retention
-        self._retained = None if retention is None else Retained(plan, store, retention)
-        if plan.spec.fires_once and not _publishes_late(plan.spec):
+        self._retained: Retained | RetainedByKey | None = None
+        if retention is not None:
+            keeping = Retained if is_aligned(plan.spec.window) else RetainedByKey
+            self._retained = keeping(plan, store, retention)
+        window, once = plan.spec.window, plan.spec.fires_once and not _publishes_late(plan.spec)
+        books = (self._lateness, self.letters, self.accounting)
+        if isinstance(window, Sliding) and once:
+            self._panes = SlidingOnce(plan, window, store, *books)
+        elif not is_aligned(window):
+            self._panes = UnalignedPanes(plan, store, *books)
+        elif once:
             self._panes = OncePanes(plan, store, self._messages)
         else:
             self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)

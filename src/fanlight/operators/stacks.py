@@ -57,7 +57,7 @@ class ServedWindows:
         self._log = log
         keys = [pa.array([], field.type) for field in plan.key_fields]
         self._index = KeyIndex(keys, 0 if keys else 1)
-        self._stacks = Stacks(plan.fold, self._index.count)
+        self._stacks = Stacks(plan.fold, self._index.count, slides=plan.slicing.slides)
 
     def serve(self, windows: Ints) -> tuple[Ints, list[pa.Array], Partials]:
         """The panes of these windows, in order of window and key: window, keys, partials."""

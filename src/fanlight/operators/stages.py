@@ -16,14 +16,18 @@ import pyarrow.compute as pc
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.cumulating import Cumulating
+from fanlight.model.custom import Custom
 from fanlight.model.firing import Accumulation
+from fanlight.model.kinds import is_aligned
+from fanlight.model.sessions import Session
+from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
 from fanlight.model.triggers import AtExpiry
 from fanlight.model.watermarks import Explicit
 from fanlight.model.windows import Same
-from fanlight.operators.plan import MOMENT
 
-START, ROW = "window_start", "row"
+START, END, ROW = "window_start", "window_end", "row"
 """Columns that the records of a later stage have besides those of the results: their window, and themselves."""
 
 
@@ -36,11 +40,16 @@ def next_spec(spec: WindowSpec, keys: tuple[str, ...], aggregates: tuple[tuple[s
             "discarding(), so that its firings add up."
         )
     for name in [*spec.keys, *(name for name, _ in spec.aggregates)]:
-        if name in (START, ROW):
+        if name in (START, END, ROW):
             raise SpecError(f"rewindow: the stage before has a column {name!r}, which means something here. Rename it.")
     kind = spec.window.of if isinstance(spec.window, Same) else spec.window
+    if isinstance(kind, Session | Sliding | Custom) or not is_aligned(kind):
+        raise SpecError(
+            f"rewindow: each key has its own {type(kind).__name__} windows, so there are none that results of several "
+            "keys share. Window them again by a time of their own, or use windows that all keys have."
+        )
     return WindowSpec(
-        time=START,
+        time=END if isinstance(kind, Cumulating) else START,
         window=Same(kind),
         aggregates=aggregates,
         keys=keys,
@@ -55,17 +64,18 @@ def next_spec(spec: WindowSpec, keys: tuple[str, ...], aggregates: tuple[tuple[s
 def next_schema(result: pa.Schema) -> pa.Schema:
     """The columns of the records that results become."""
     own = _own(result)
-    return pa.schema([*own, pa.field(START, MOMENT), pa.field(ROW, pa.struct(own))])
+    bound = result.field("window").type.field("start").type
+    return pa.schema([*own, pa.field(START, bound), pa.field(END, bound), pa.field(ROW, pa.struct(own))])
 
 
 def next_records(results: pa.RecordBatch) -> pa.RecordBatch:
     """The records that results become."""
     own = _own(results.schema)
     columns = [results.column(field.name) for field in own]
-    starts = pc.struct_field(results.column("window"), "start")
-    epoch = pa.scalar(0, pa.int64()).cast(MOMENT)  # the window of all time has no start, and needs none
+    starts, ends = (pc.struct_field(results.column("window"), side) for side in ("start", "end"))
+    epoch = pa.scalar(0, pa.int64()).cast(starts.type)  # the window of all time has no start, and needs none
     row = pa.StructArray.from_arrays(columns, fields=own)
-    return pa.record_batch([*columns, starts.fill_null(epoch), row], schema=next_schema(results.schema))
+    return pa.record_batch([*columns, starts.fill_null(epoch), ends, row], schema=next_schema(results.schema))
 
 
 def _own(result: pa.Schema) -> list[pa.Field]:

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.groups import Bools, Ints
+from fanlight.model.kinds import is_aligned
 from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateBy
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.lateness import Lateness
-from fanlight.operators.plan import Plan, plain
+from fanlight.operators.plan import Plan, given, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,8 @@ class Taken:
         return [plain(self.bundle.batch.column(name)) for name in plan.spec.keys]
 
     def values(self, plan: Plan) -> list[pa.Array | None]:
-        """The column of each incremental aggregate."""
-        batch = self.bundle.batch
-        return [None if name is None else plain(batch.column(name)) for _, name in plan.folded]
+        """What each incremental aggregate works on."""
+        return [given(self.bundle.batch, columns) for _, columns in plan.folded]
 
     def counted(self, plan: Plan) -> Bools | None:
         """Which records a firing's time looks at; None is all of them."""
@@ -90,6 +90,8 @@ def judge(
     slices = plan.slicing.slices(bundle.times)
     expired = lateness.expired_by(bundle.watermarks)
     taken = Taken(bundle, slices, expired, arrived)
+    if not is_aligned(plan.spec.window):
+        return taken  # what becomes of a record depends on others of its key; their panes will tell
     verdict = _verdict(plan, lateness, taken)
     if verdict is None:
         return taken

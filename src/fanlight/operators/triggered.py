@@ -5,25 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.differences import changed
 from fanlight.kernels.groups import Bools, Ints, runs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
-from fanlight.model.firing import Accumulation, Timing
 from fanlight.model.letters import Reason
-from fanlight.model.triggers import OnSignal
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.deltas import Deltas, deltas, folded_deltas
-from fanlight.operators.emission import Emission, decide
+from fanlight.operators.examiner import Examiner, Phase, Timers
 from fanlight.operators.firing import Firings
 from fanlight.operators.folding import Folded, wants_times
-from fanlight.operators.frame import Frame, FrameShape, find
+from fanlight.operators.frame import Frame, find
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.rows import firing_rows, in_order
+from fanlight.operators.rows import in_order
 from fanlight.operators.taken import Taken
-from fanlight.operators.trigger import NOT_DUE, News, Now, build, is_due
-from fanlight.operators.values import pane_values, retractions
+from fanlight.operators.trigger import NOT_DUE, News
 from fanlight.state.store import Address, ChunkStore
 
 _SPACE = "panes"
@@ -40,17 +36,16 @@ class TriggeredPanes:
         self._messages = messages
         self._letters = letters
         self._accounting = accounting
-        self._trigger = build(plan.spec.trigger, plan.spec.semantics)
-        self._heeds_signal = any(isinstance(part, OnSignal) for part in plan.spec.trigger.walk())
+        self._examiner = Examiner(plan, messages)
+        self._shape = self._examiner.shape
         self._wants_times = wants_times(plan.spec)
-        self._discards = plan.spec.accumulation is Accumulation.DISCARDING
-        shows = plan.spec.updated_only or plan.spec.accumulation is Accumulation.RETRACTING
-        self._shape = FrameShape(plan, self._trigger.columns, shows=shows)
         self._frame: Frame | None = None  # the panes that the step's records have touched
         self._touched: Bools = np.zeros(0, np.bool_)
-        self._timers: dict[int, tuple[int, int]] = {}  # each live window's next timers: by clock, by watermark
+        self._timers: dict[int, Timers] = {}  # each live window's next timers
         for address in store.list(_SPACE):
-            self._schedule(self._load([address.slice]))
+            self._timers[address.slice] = (NOT_DUE, NOT_DUE)
+            if plan.spec.has_timers:
+                self._schedule(self._load([address.slice]))
 
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""
@@ -75,21 +70,10 @@ class TriggeredPanes:
         frame, touched = self._gather(moment)
         if not len(frame):
             return None
-        closed, expired = frame.windows <= moment.closed, frame.windows <= moment.expired
-        now = Now(closed, expired, moment.watermark, moment.clock, moment.signal)
-        closing = closed & (frame.windows > moment.closed_before)
-        by_clock, by_watermark = self._trigger.due(frame.state)
-        timed = is_due(by_clock, moment.clock) | is_due(by_watermark, moment.watermark)
-        running = ~frame.state["finished"]
-        asked = running & (touched | closing | expired | timed | self._signalled(moment))
-        ready = asked & self._trigger.ready(frame.state, now)
-        self._trigger.fired(frame.state, ready, now)
-        frame.state["finished"] |= ready & self._trigger.done(frame.state)
-        emission = decide(self._plan.spec, frame, ready, running & expired, now, closing)
-        firings = self._leave(frame, emission)
-        self._settle(frame, emission, closing, moment)
+        phase = Phase.of(frame, moment)
+        firings = self._examiner.examine(frame, touched, phase, moment)
         kept = self._plan.spec.retention is not None
-        self._save(frame if kept else frame.where(~expired))
+        self._save(frame if kept else frame.where(~phase.expired))
         return firings
 
     def retire(self, through: int) -> None:
@@ -98,6 +82,10 @@ class TriggeredPanes:
             del self._timers[window]
             self._store.delete(Address(_SPACE, window, 0))
 
+    def expiring(self, moment: Moment) -> Content:
+        """What the windows hold that expire in this step."""
+        return self.content(moment.expired_before + 1, moment.expired)
+
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> Content:
         """What the live panes of these windows hold now."""
         windows = sorted(window for window in self._timers if first <= window <= last)
@@ -105,8 +93,8 @@ class TriggeredPanes:
             return Content.empty(self._plan)
         frame = self._load(windows)
         frame = frame.where(frame.partials.rows > 0)
-        frame = frame.take(in_order(frame.windows, frame.keys))
-        return Content(frame.windows, frame.keys, frame.partials.rows, self._values(frame))
+        frame = frame.take(in_order(*frame.bounds(self._plan), frame.keys))
+        return Content(frame.windows, frame.keys, frame.partials.rows, self._examiner.values(frame))
 
     def _bury(self, taken: Taken, dead: Bools) -> Taken:
         bundle = taken.bundle
@@ -129,7 +117,7 @@ class TriggeredPanes:
         least[rows] = brought.least
         frame.state["pending"] += counts
         self._touched = counts > 0
-        self._trigger.told(frame.state, self._touched, News(counts, moment.clock, least))
+        self._examiner.trigger.told(frame.state, self._touched, News(counts, moment.clock, least))
         self._frame = frame
 
     def _gather(self, moment: Moment) -> tuple[Frame, Bools]:
@@ -137,14 +125,13 @@ class TriggeredPanes:
         here: set[int] = set() if self._frame is None else set(np.unique(self._frame.windows).tolist())
         due = [
             window
-            for window, (by_clock, by_watermark) in self._timers.items()
+            for window, timers in self._timers.items()
             if window not in here
             and (
                 moment.closed_before < window <= moment.closed
                 or window <= moment.expired
-                or is_due(by_clock, moment.clock)
-                or is_due(by_watermark, moment.watermark)
-                or self._signalled(moment)
+                or self._examiner.is_due(timers, moment)
+                or self._examiner.signalled(moment)
             )
         ]
         others = self._load(sorted(due))
@@ -154,55 +141,6 @@ class TriggeredPanes:
         touched = np.concatenate([self._touched, np.zeros(len(others), np.bool_)])
         self._frame = None
         return frame, touched
-
-    def _signalled(self, moment: Moment) -> bool:
-        """Whether the caller's signal makes this step look at every pane."""
-        return self._heeds_signal and moment.signal.said
-
-    def _leave(self, frame: Frame, emission: Emission) -> Firings | None:
-        """The rows of the firings that leave; remembers what they show."""
-        spec = self._plan.spec
-        leaving = frame.where(emission.leaves)
-        if not len(leaving):
-            return None
-        values = self._values(leaving)
-        if spec.updated_only:
-            differs = changed(leaving.shown, values) | (leaving.state["index"] == 0)
-            emission.leaves[np.flatnonzero(emission.leaves)[~differs]] = False
-            leaving, values = leaving.where(differs), [column.filter(pa.array(differs)) for column in values]
-        rows = np.flatnonzero(emission.leaves)
-        ends = self._plan.slicing.bounds(leaving.windows)[1]
-        times = self._plan.fold.stamps(leaving.partials, ends, spec.tick.micros)
-        before = retractions(self._plan, leaving.shown, leaving.state["index"] > 0) if leaving.shown else []
-        firings = firing_rows(
-            leaving, before, values, times, emission.timing[rows], emission.is_last[rows], spec.accumulation
-        )
-        frame.show(rows, values)
-        return firings if len(rows) else None
-
-    def _settle(self, frame: Frame, emission: Emission, closing: Bools, moment: Moment) -> None:
-        """What firing leaves behind in the panes."""
-        state, fold = frame.state, self._plan.fold
-        fires, leaves = emission.fires, emission.leaves
-        state["index"] += leaves
-        state["revision"] += leaves & (emission.timing != Timing.EARLY)
-        state["pending"][fires] = 0
-        state["mark"][fires] = moment.arrived
-        state["held"] = ~fires & (state["pending"] > 0) & (state["held"] | closing)
-        retained = self._plan.spec.retention is not None  # what has finished stays readable then
-        emptied = np.zeros_like(fires) if retained else state["finished"].copy()
-        if self._discards:
-            emptied |= fires
-        if emptied.any():
-            places = np.flatnonzero(emptied)
-            frame.partials = frame.partials.put(places, fold.identity(len(places)))
-        if self._plan.spec.semantics.holds:
-            frame.partials = fold.unstamp(frame.partials, fires)
-
-    def _values(self, frame: Frame) -> list[pa.Array]:
-        """The values of the panes' content, one column an aggregate."""
-        after = frame.state["mark"] if self._discards else None
-        return pane_values(self._plan, self._messages, frame.windows, frame.keys, frame.partials, after)
 
     def _load(self, windows: list[int]) -> Frame:
         return self._shape.from_batches(windows, [self._store.get(Address(_SPACE, w, 0)) for w in windows])
@@ -227,8 +165,4 @@ class TriggeredPanes:
             return
         starts = runs(frame.windows)[:-1]
         windows: list[int] = frame.windows[starts].tolist()
-        stopped = frame.state["finished"]
-        by_clock, by_watermark = (np.where(stopped, NOT_DUE, due) for due in self._trigger.due(frame.state))
-        clocks = np.minimum.reduceat(by_clock, starts)
-        watermarks = np.minimum.reduceat(by_watermark, starts)
-        self._timers.update(zip(windows, zip(clocks.tolist(), watermarks.tolist(), strict=True), strict=True))
+        self._timers.update(zip(windows, self._examiner.timers(frame, starts), strict=True))

@@ -27,10 +27,18 @@ _ONLY = ""
 """The input of a strategy that knows only one."""
 
 
-def watermark_of(spec: WindowSpec, clock: Timestamp) -> Timestamp:
-    """The watermark that the clock is, for windows of processing time: with its instant, where that counts as over."""
-    over = spec.tick.micros if spec.semantics.clock_instant_is_over else 0
-    return min(clock + over, END_OF_TIME)
+def watermark_of(spec: WindowSpec, clock: Timestamp, times: NDArray[np.int64] | None) -> Timestamp | None:
+    """The watermark that a step's own domain gives it; None in event time, where watermarks come from outside.
+
+    In processing time it is the clock, with its instant where that counts as over. In order of arrival it is the
+    position after those of the step's records, which are its `times`; without records nothing moves.
+    """
+    if spec.in_processing_time:
+        over = spec.tick.micros if spec.semantics.clock_instant_is_over else 0
+        return min(clock + over, END_OF_TIME)
+    if spec.in_arrival_order:
+        return START_OF_TIME if times is None or not len(times) else int(times.max()) + 1
+    return None
 
 
 @dataclass(slots=True)

@@ -90,7 +90,7 @@ class Inspection:
         self, keys: Any = None, start: TimestampLike | None = None, end: TimestampLike | None = None
     ) -> DataFrame:
         """The stored records with `start <= time < end`."""
-        if not self.spec.needs_messages:
+        if not self.plan.keeps_messages:
             raise no_messages()
         question = Question.of(self.plan, start, end, keys)
         chunks = self._of(question, messages=True)

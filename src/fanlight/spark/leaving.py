@@ -62,7 +62,8 @@ def leaving_of(
         yield {"kind": LETTER, "payload": packed(letters)}
     counts = {count: getattr(shard.accounting, count) - getattr(before, count) for count in COUNTS}
     place = {"stage": stage, "batch": batch, "shard": name}
-    yield {"kind": ACCOUNT, **place, **counts, "watermark": _moment(shard.watermark)}
+    watermark = _moment(shard.watermark) if shard.plan.of_times else None
+    yield {"kind": ACCOUNT, **place, **counts, "watermark": watermark}
 
 
 def _moment(time: Timestamp) -> datetime | None:

@@ -95,7 +95,7 @@ class ShardProcessor(StatefulProcessor):
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
         bundle, folded = unpacked(shard, come, clock)
         reached = times.getCurrentWatermarkInMs()
-        watermark = self._watermark(reached, clock)
+        watermark = self._watermark(reached, clock, bundle)
         timer, known = max(reached, 0) + 1, notes.get(_TIMER)
         firings = shard.step(bundle, watermark, clock, notes={**notes, _TIMER: timer}, folded=folded)
         if any(row["kind"] == Sent.END for row in come):
@@ -108,10 +108,11 @@ class ShardProcessor(StatefulProcessor):
             yield Row(**row)
         yield from (Row(**row) for row in passed(come))
 
-    def _watermark(self, reached: int, clock: Timestamp) -> Timestamp:
-        """What the step acts on: Spark's watermark; in processing time, the clock."""
-        if self._spec.in_processing_time:
-            return watermark_of(self._spec, clock)
+    def _watermark(self, reached: int, clock: Timestamp, bundle: Bundle | None) -> Timestamp:
+        """What the step acts on: Spark's watermark, or what the clock or the records' positions say."""
+        own = watermark_of(self._spec, clock, None if bundle is None else bundle.times)
+        if own is not None:
+            return own
         return reached * _MILLISECOND if reached > 0 else START_OF_TIME
 
     def _notes(self, shard: ShardOperator) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch], clock: Timestamp
     batch = pa.concat_batches(chunks)
     shard.accounting.received += len(batch)
     judged: Timestamp = shard.watermark
-    batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged, clock)
+    batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged, clock, shard.arrived)
     return Bundle(batch, times, np.array([judged]))
 
 

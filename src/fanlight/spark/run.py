@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import TimestampType
 
 from fanlight.errors import InputError, SpecError
+from fanlight.model.kinds import spans_keys
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
@@ -60,10 +61,16 @@ class SparkRun:
             if source.isStreaming:
                 require_settings(source.sparkSession)
         else:
+            if source.isStreaming and not before.plan.of_times:
+                raise SpecError(
+                    "rewindow: on a stream a later stage goes by Spark's watermark, and windows over positions close "
+                    "by none. Use a batch DataFrame, or the embedded engine."
+                )
             schema = next_schema(before.plan.result)
         self.plan = Plan.bind(spec, schema)
         partitions = int(source.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-        self.ids = even_ids(partitions if spec.keys else 1, partitions)
+        # where records are numbered as they arrive, one shard numbers them all
+        self.ids = even_ids(1 if spans_keys(spec.window) or not spec.keys else partitions, partitions)
 
     def followed_by(self, spec: WindowSpec) -> SparkRun:
         """A stage over the results of this one, in the same query."""
@@ -85,7 +92,9 @@ class SparkRun:
     @property
     def letters(self) -> pa.Schema:
         """The columns of dead letters: only the first stage has any, because what it fires is never late."""
-        return DeadLetters(self.plan.schema).schema if self.before is None else self.before.letters
+        if self.before is not None:
+            return self.before.letters
+        return DeadLetters(self.plan.schema, of_times=self.plan.of_times).schema
 
     def leaving(self, signals: str | None = None) -> DataFrame:
         """All that leaves the shards, as chunks; the counts are in the progress of the query that runs it.
@@ -148,9 +157,9 @@ class SparkRun:
     def _followed(self) -> Column:
         """What Spark's watermark follows: the times that can be used, as one that cannot would expire everything.
 
-        In processing time the clock is the time, and Spark wants a watermark all the same.
+        Where time is the clock or a position, Spark wants a watermark all the same.
         """
-        if self.spec.in_processing_time:
+        if self.spec.window.domain is not TimeDomain.EVENT:
             return functions.current_timestamp()
         time = functions.col(self.spec.time)
         first, last = (functions.timestamp_micros(functions.lit(end)) for end in (EARLIEST, LATEST))
@@ -203,6 +212,8 @@ def _require_fit(spec: WindowSpec, source: DataFrame, schema: pa.Schema) -> None
             raise SpecError(
                 "window: a batch DataFrame has no clock to cut processing-time windows by. Window by event time."
             )
+        return
+    if spec.in_arrival_order:
         return
     require_column(schema, spec.time)
     kind = source.schema[spec.time].dataType

@@ -17,7 +17,10 @@ from fanlight.model.aggregates import (
     Aggregate,
     AllTrue,
     AnyTrue,
+    ArgMax,
+    ArgMin,
     Avg,
+    Composite,
     Count,
     CountDistinct,
     First,
@@ -29,22 +32,46 @@ from fanlight.model.aggregates import (
     StdDev,
     Sum,
     Top,
+    TopByKey,
     UserAggregate,
     Variance,
+    WeightedAvg,
 )
-from fanlight.testing.script import same
+from fanlight.testing.oracle_aggregates_paired import paired
+from fanlight.testing.oracle_aggregates_valued import valued
+from fanlight.testing.oracle_order import different, null_last, rank, time_then_value
+from fanlight.testing.script import Record
 
 EXACT_DIGITS = 1_000
 """More digits than any sum of decimals needs, so that none is rounded."""
 
 
+_NUMBERS = (Sum, Min, Max, Avg, Variance, StdDev, First, Last, AnyTrue, AllTrue, Quantile)
+"""Those that are null over no value, and are not computed elsewhere."""
+
+
+def given(aggregate: Aggregate, record: Record) -> Any:
+    """What `aggregate` works on in a record: its column; a tuple, if there are several; something, if there is none.
+
+    >>> from fanlight.model import aggregates as fl
+    >>> given(fl.arg_max("name", by="price"), {"name": "tea", "price": 3})
+    ('tea', 3)
+    """
+    values = tuple(record.get(column) for column in aggregate.columns)
+    return values if len(values) > 1 else values[0] if values else True
+
+
 def compute(aggregate: Aggregate, content: Sequence[tuple[int, Any]]) -> Any:
-    """The value of `aggregate` over (time, value) pairs in order of arrival.
+    """The value of `aggregate` over (time, value) pairs in order of arrival; see `given`.
 
     >>> from fanlight.model import aggregates as fl
     >>> compute(fl.avg("v"), [(0, 1), (1, None), (2, 4)])
     2.5
     """
+    if isinstance(aggregate, Composite):
+        return _composite(aggregate, content)
+    if isinstance(aggregate, WeightedAvg | ArgMin | ArgMax | TopByKey):
+        return paired(aggregate, list(content))
     timed = [(time, value) for time, value in content if value is not None]
     values = [value for _, value in timed]
     if isinstance(aggregate, UserAggregate):
@@ -53,12 +80,24 @@ def compute(aggregate: Aggregate, content: Sequence[tuple[int, Any]]) -> Any:
         case Count():
             return len(values)
         case CountDistinct():
-            return len(_distinct(values))
+            return len(different(values))
         case Listed(by_arrival=by_arrival):
-            return values if by_arrival else [value for _, value in sorted(timed, key=_time_then_value)]
+            return values if by_arrival else [value for _, value in sorted(timed, key=time_then_value)]
         case Top(n=n, by=by):
             return _top(values, by)[:n]
+    if not isinstance(aggregate, _NUMBERS):
+        return valued(aggregate, timed)
     return _of_some(aggregate, timed, values) if values else None
+
+
+def _composite(aggregate: Composite, content: Sequence[tuple[int, Any]]) -> dict[str, Any]:
+    def record(value: Any) -> Record:
+        return dict(zip(aggregate.columns, value if len(aggregate.columns) > 1 else (value,), strict=False))
+
+    return {
+        name: compute(part, [(time, given(part, record(value))) for time, value in content])
+        for name, part in aggregate.parts
+    }
 
 
 def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[Any]) -> Any:
@@ -66,9 +105,9 @@ def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[An
         case Sum():
             return _sum(values)
         case Min():
-            return min(values, key=_rank)
+            return min(values, key=rank)
         case Max():
-            return max(values, key=_rank)
+            return max(values, key=rank)
         case Avg():
             return _mean(values)
         case Variance(population=population):
@@ -76,9 +115,9 @@ def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[An
         case StdDev(population=population):
             return _root(_variance(values, population))
         case First():
-            return min(timed, key=_time_then_value)[1]
+            return min(timed, key=time_then_value)[1]
         case Last():
-            return max(timed, key=_time_then_value)[1]
+            return max(timed, key=time_then_value)[1]
         case AnyTrue():
             return any(values)
         case AllTrue():
@@ -91,31 +130,9 @@ def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[An
 def _top(values: list[Any], by: str | None) -> list[Any]:
     """Greatest first, null last; structs that are equal in `by` by their other fields upwards, null last."""
     if by is None:
-        return sorted(values, key=_rank, reverse=True)
-    others = sorted(values, key=lambda row: [_null_last(row[name]) for name in row if name != by])
-    return sorted(others, key=lambda row: (row[by] is not None, _null_last(row[by])), reverse=True)
-
-
-def _null_last(value: Any) -> tuple[bool, Any]:
-    return value is None, (False, 0) if value is None else _rank(value)
-
-
-def _rank(value: Any) -> tuple[bool, Any]:
-    """The order of values: as they are, NaN after every number."""
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan, 0 if is_nan else value
-
-
-def _time_then_value(pair: tuple[int, Any]) -> tuple[int, tuple[bool, Any]]:
-    return pair[0], _rank(pair[1])
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    different: list[Any] = []
-    for value in values:
-        if not any(same(value, seen) for seen in different):
-            different.append(value)
-    return different
+        return sorted(values, key=rank, reverse=True)
+    others = sorted(values, key=lambda row: [null_last(row[name]) for name in row if name != by])
+    return sorted(others, key=lambda row: (row[by] is not None, null_last(row[by])), reverse=True)
 
 
 def _fold(aggregate: UserAggregate, values: list[Any]) -> Any:
@@ -160,7 +177,7 @@ def _quantile(values: list[Any], q: float) -> float:
 
     A NaN is the greatest value: only a quantile that reaches it is NaN.
     """
-    ordered = [float(value) for value in sorted(values, key=_rank)]
+    ordered = [float(value) for value in sorted(values, key=rank)]
     place = q * (len(ordered) - 1)
     low = ordered[math.floor(place)]
     high = ordered[math.ceil(place)]

@@ -10,18 +10,20 @@ from typing import Any
 
 from fanlight.model.aggregates import Aggregate, UserAggregate
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.kinds import domain_of
 from fanlight.model.semantics import Closing, OnTime
 from fanlight.model.spec import WindowSpec
-from fanlight.model.windows import WHOLE_TIME, Window
-from fanlight.testing.oracle_aggregates import compute
+from fanlight.model.windows import WHOLE_TIME, TimeDomain, Window
+from fanlight.testing.oracle_aggregates import compute, given
 from fanlight.testing.oracle_triggers import Moment, Node
 from fanlight.testing.script import Firing, Key, Record, same
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record as it came to a pane."""
+    """A record as it came to a pane; `number` counts all records that came."""
 
+    number: int
     record: Record
     time: int
     behind: bool
@@ -44,6 +46,15 @@ class Pane:
     index: int = 0
     revision: int = 0
     last_values: dict[str, Any] | None = None
+
+    def join(self, entries: list[Entry], pending: list[Entry] | None = None) -> None:
+        """Take records in, in order of arrival; all of them are pending, or those that are said to be."""
+        self.entries = _by_arrival(self.entries + entries)
+        self.pending = _by_arrival(self.pending + (entries if pending is None else pending))
+
+
+def _by_arrival(entries: list[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: entry.number)
 
 
 def timing_of(spec: WindowSpec, pane: Pane, now: Moment, *, closed_now: bool) -> Timing:
@@ -109,6 +120,16 @@ def rows_of(spec: WindowSpec, pane: Pane, timing: Timing, *, is_last: bool) -> l
     return rows
 
 
+def taken_back(spec: WindowSpec, pane: Pane, *, closed: bool) -> Firing | None:
+    """The row that takes back a pane that another one replaces; None if it has said nothing."""
+    if spec.accumulation is not Accumulation.RETRACTING or pane.last_values is None:
+        return None
+    values = _taken_back(spec, pane.last_values)
+    timing, revision = (Timing.LATE, pane.revision) if closed else (Timing.EARLY, -1)
+    time = _firing_time(spec, pane)
+    return Firing(pane.key, pane.window, values, Op.DELETE, timing, pane.index, revision, is_last=True, time=time)
+
+
 def _taken_back(spec: WindowSpec, values: dict[str, Any]) -> dict[str, Any]:
     said = dict(spec.aggregates)
     return {
@@ -118,11 +139,12 @@ def _taken_back(spec: WindowSpec, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(aggregate: Aggregate, pane: Pane) -> Any:
-    column = aggregate.column
-    return compute(aggregate, [(e.time, True if column is None else e.record.get(column)) for e in pane.entries])
+    return compute(aggregate, [(entry.time, given(aggregate, entry.record)) for entry in pane.entries])
 
 
 def _firing_time(spec: WindowSpec, pane: Pane) -> int | None:
+    if domain_of(spec.window) is TimeDomain.ARRIVAL:
+        return None  # positions are no time
     last_instant = None if pane.window == WHOLE_TIME else pane.window.end - spec.tick.micros
     if spec.semantics.holds:
         times = [entry.time for entry in pane.pending if not entry.behind]

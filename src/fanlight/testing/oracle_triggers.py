@@ -1,11 +1,12 @@
-"""The trigger table of the law, column by column: told, ready, fired, reset.
+"""The trigger table of the law, column by column: told, ready, fired, reset; and the table of merging.
 
-A `Node` is the state one trigger of the tree keeps for one pane. The four functions below are the four columns of
-the table in `docs/semantics.md`; each `case` is one of its rows.
+A `Node` is the state one trigger of the tree keeps for one pane. Four of the functions below are the four columns of
+the table in `docs/semantics.md`, and `merge` is the other table; each `case` is one of their rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
@@ -156,6 +157,32 @@ def reset(node: Node) -> None:
     node.count, node.since, node.was_on_time, node.finished = 0, None, False, False
     for part in node.parts:
         reset(part)
+
+
+def merge(nodes: Sequence[Node], *, closed: bool) -> Node:
+    """What panes hand on to the one that takes their place; `closed`: its window is closed."""
+    first = nodes[0]
+    parts = [merge(same_part, closed=closed) for same_part in zip(*(node.parts for node in nodes), strict=True)]
+    merged = Node(first.trigger, parts)
+    match first.trigger:
+        case After():
+            merged.count = sum(node.count for node in nodes)
+            merged.finished = any(node.finished for node in nodes)
+        case AfterDelay() | Every():
+            merged.since = min((node.since for node in nodes if node.since is not None), default=None)
+            merged.finished = any(node.finished for node in nodes)
+        case AtWatermark(late=late):
+            merged.was_on_time = closed and all(node.was_on_time for node in nodes)
+            merged.finished = merged.was_on_time and late is None
+        case AtExpiry() | OnSignal():
+            merged.finished = any(node.finished for node in nodes)
+        case AnyOf() | Until():
+            merged.finished = any(part.finished for part in parts)
+        case AllOf():
+            merged.finished = all(part.finished for part in parts)
+        case InOrder():
+            merged.finished = parts[-1].finished
+    return merged
 
 
 def timer_due(node: Node, now: Moment) -> bool:

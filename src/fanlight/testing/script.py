@@ -123,9 +123,14 @@ class Transcript:
         return sum((outcome.counts for outcome in self.outcomes), Counts())
 
     def last_firings(self) -> dict[tuple[Key, Window], Firing]:
-        """The last row of each pane that took nothing back: what a table of results ends up with."""
-        stands = (firing for firing in self.firings if firing.op not in (Op.RETRACT, Op.DELETE))
-        return {(firing.key, firing.window): firing for firing in stands}
+        """The last row of each pane, without those that were taken back: what a table of results ends up with."""
+        stands: dict[tuple[Key, Window], Firing] = {}
+        for firing in self.firings:
+            if firing.op is Op.DELETE:
+                stands.pop((firing.key, firing.window), None)
+            elif firing.op is not Op.RETRACT:
+                stands[firing.key, firing.window] = firing
+        return stands
 
 
 def as_key(values: Iterable[Any]) -> Key:

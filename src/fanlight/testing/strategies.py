@@ -1,16 +1,13 @@
-"""Hypothesis strategies: specs, records and scripts small enough to read when one of them fails.
+"""Hypothesis strategies: specs and whole pipelines small enough to read when one of them fails.
 
-Times and durations are a few microseconds, so that ends, ticks and delays meet often. Every record has the same shape:
-`{"ts": int | None, "k": str | None, "v": int | None, "f": float | None, "b": bool | None}`. Floats are quarters: their
-sums are exact in every order, so only what divides or takes roots needs a tolerance.
+Durations are a few microseconds; `strategies_scripts` draws the records, `strategies_kinds` the other kinds of window.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -18,11 +15,14 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fanlight.model import aggregates as agg
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.counting import Counting, Scope
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.semantics import Closing, LateBy, OnTime, Semantics
+from fanlight.model.kinds import WindowKind
+from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
+from fanlight.model.sessions import Session
+from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST
 from fanlight.model.triggers import (
     After,
     AfterDelay,
@@ -39,8 +39,9 @@ from fanlight.model.triggers import (
     Until,
 )
 from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance, WatermarkStrategy
-from fanlight.model.windows import Global, Hopping, TimeDomain, Tumbling, WindowKind
-from fanlight.testing.script import Record, Step
+from fanlight.model.windows import Global, Hopping, TimeDomain, Tumbling
+from fanlight.testing.script import Step
+from fanlight.testing.strategies_scripts import UNUSABLE, scripts
 
 T = TypeVar("T")
 
@@ -63,14 +64,8 @@ AGGREGATES: tuple[Aggregate, ...] = (
     *(agg.top("v", 2), agg.top("f", 3), agg.top("k", 1)),
 )
 
-MOST_STEPS, MOST_IN_BUNDLE = 8, 5
-"""At most forty records."""
-
-STRIDE, DISORDER = 10, 12
-"""How far event time moves on from one step to the next, and how far a record may be from where it stands."""
-
-UNUSABLE = (None, EARLIEST - 1, LATEST + 1)
-"""Times that no window can use."""
+TIMES = (TimeDomain.EVENT, TimeDomain.PROCESSING)
+"""The domains in which time is time, not a place in the stream."""
 
 
 def durations(least: int = 1, most: int = 20) -> SearchStrategy[Duration]:
@@ -78,17 +73,24 @@ def durations(least: int = 1, most: int = 20) -> SearchStrategy[Duration]:
     return st.integers(least, most).map(Duration)
 
 
-def windows(domains: Sequence[TimeDomain] = tuple(TimeDomain), *, gaps: bool = True) -> SearchStrategy[WindowKind]:
-    """Tumbling, hopping (also where `every` does not divide `size`, and with gaps) and global windows."""
-    # The event domain stands thrice: only there can records be late.
-    domain = st.sampled_from([one for one in domains for _ in range(3 if one is TimeDomain.EVENT else 1)])
+def windows(domains: Sequence[TimeDomain] = TIMES, *, gaps: bool = True) -> SearchStrategy[WindowKind]:
+    """Tumbling, hopping (also where `every` does not divide `size`, and with gaps) and global windows.
+
+    `strategies_kinds` draws the other kinds.
+    """
+    domain = one_domain(domains)
     offset = durations(-9, 9)
     tumbling = st.builds(Tumbling, durations(), offset, domain)
     hopping = st.builds(_hopping, durations(2), durations(2), offset, domain, st.sampled_from([False, False, gaps]))
-    return _among(tumbling, tumbling, hopping, hopping, st.builds(Global, domain))
+    return among(tumbling, tumbling, hopping, hopping, st.builds(Global, domain))
 
 
-def _among(*choices: SearchStrategy[T]) -> SearchStrategy[T]:
+def one_domain(domains: Sequence[TimeDomain]) -> SearchStrategy[TimeDomain]:
+    """One of several domains; the event domain thrice as often, because only there can records be late."""
+    return st.sampled_from([one for one in domains for _ in range(3 if one is TimeDomain.EVENT else 1)])
+
+
+def among(*choices: SearchStrategy[T]) -> SearchStrategy[T]:
     """One of several; unlike `one_of`, a choice that stands twice is made twice as often."""
     return st.sampled_from(choices).flatmap(lambda chosen: chosen)
 
@@ -145,7 +147,7 @@ def _leaves() -> SearchStrategy[Trigger]:
 
 
 def _periods() -> SearchStrategy[Trigger]:
-    return st.builds(Every, durations(1, 12), st.sampled_from(TimeDomain))
+    return st.builds(Every, durations(1, 12), st.sampled_from(TIMES))
 
 
 @cache
@@ -156,6 +158,8 @@ def semantics() -> SearchStrategy[Semantics]:
         closes_after_end=st.booleans(),
         expires_after_horizon=st.booleans(),
         late_by=st.sampled_from(LateBy),
+        late_sessions=st.sampled_from(LateSessions),
+        session_end_is_inclusive=st.booleans(),
         delay_is_strict=st.booleans(),
         event_timer_is_strict=st.booleans(),
         on_time=st.sampled_from(OnTime),
@@ -183,7 +187,7 @@ def aggregates(
 
 def latenesses() -> SearchStrategy[Duration]:
     """None, some, or forever."""
-    return _among(st.just(Duration(0)), durations(1, 12), durations(1, 12), st.just(Duration.FOREVER))
+    return among(st.just(Duration(0)), durations(1, 12), durations(1, 12), st.just(Duration.FOREVER))
 
 
 def watermarks() -> SearchStrategy[WatermarkStrategy]:
@@ -199,14 +203,14 @@ def watermarks() -> SearchStrategy[WatermarkStrategy]:
 def specs(**fields: Any) -> SearchStrategy[WindowSpec]:
     """Any spec over the common record shape; a field may be given as a value or as a strategy of its own.
 
-    `specs(window=windows([TimeDomain.EVENT]), lateness=Duration(5))` fixes the lateness and draws the rest. Windows of
-    processing time have no lateness, whatever is given.
+    `specs(window=windows([TimeDomain.EVENT]), lateness=Duration(5))` fixes the lateness and draws the rest. Only
+    windows of event time have a lateness, and windows whose records have no owner do not discard, whatever is given.
     """
     free: dict[str, SearchStrategy[Any]] = {
         "window": windows(),
         "aggregates": aggregates(),
         "keys": st.sampled_from([("k",), ("k",), (), ("k", "b")]),
-        "trigger": _among(common_triggers(), common_triggers(), lasting_triggers(), triggers()),
+        "trigger": among(common_triggers(), common_triggers(), lasting_triggers(), triggers()),
         "accumulation": st.sampled_from(Accumulation),
         "updated_only": st.sampled_from([False, False, True]),
         "lateness": latenesses(),
@@ -220,71 +224,34 @@ def specs(**fields: Any) -> SearchStrategy[WindowSpec]:
 
 
 def _spec(fields: dict[str, Any]) -> WindowSpec:
-    in_processing_time = fields["window"].domain is TimeDomain.PROCESSING
-    return WindowSpec(time="ts", **{**fields, **({"lateness": Duration(0)} if in_processing_time else {})})
+    window = fields["window"]
+    if window.domain is not TimeDomain.EVENT:
+        fields = {**fields, "lateness": Duration(0)}
+    has_owners = not (isinstance(window, Sliding) or (isinstance(window, Session) and window.has_limits))
+    if not has_owners and fields["accumulation"] is Accumulation.DISCARDING:
+        fields = {**fields, "accumulation": Accumulation.RETRACTING}
+    if isinstance(window, Counting) and window.per is Scope.KEY:
+        fields = {**fields, "trigger": _clocked(fields["trigger"])}
+    return WindowSpec(time="ts", **fields)
 
 
-@cache
-def records(
-    *, around: int = 0, least: int = 0, most: int = MOST_IN_BUNDLE, unusable: bool = True
-) -> SearchStrategy[tuple[Record, ...]]:
-    """A bundle whose times lie close to `around`; `unusable` allows times that are null or out of range."""
-    record = st.fixed_dictionaries(
-        {
-            "ts": st.integers(-DISORDER, DISORDER + (len(UNUSABLE) if unusable else 0)).map(partial(_time, around)),
-            "k": st.sampled_from(["a", "b", None]),
-            "v": st.integers(-4, 9).map(lambda n: None if n == 9 else n),
-            "f": st.sampled_from([0.25, None, -1.5, 2.0, 7.75, math.nan]),
-            "b": st.sampled_from([True, False, None]),
-        }
-    )
-    return st.lists(record, min_size=least, max_size=most).map(tuple)
-
-
-def _time(around: int, n: int) -> int | None:
-    return around + n if n <= DISORDER else UNUSABLE[n - DISORDER - 1]
-
-
-@st.composite
-def scripts(draw: DrawFn, spec: WindowSpec, *, calm: bool = False) -> list[Step]:
-    """Steps for `spec` that mix bundles, watermarks, clocks and signals, and then end the input.
-
-    Event time wanders forward; records, and now and then a watermark or a clock, step back. In a calm script every
-    time is usable, no signal finishes a trigger, and no watermark jumps to the end of time.
-    """
-    has_signal = _mentions_signal(spec.trigger)
-    steps: list[Step] = []
-    place = clock = 0
-    for _ in range(draw(st.integers(2, MOST_STEPS))):
-        place += draw(st.integers(0, STRIDE))
-        clock += draw(st.integers(-2, STRIDE))
-        has_records = draw(st.sampled_from([True, True, True, False]))
-        steps.append(
-            Step(
-                records=draw(records(around=place, least=1, unusable=not calm)) if has_records else (),
-                watermark=draw(
-                    st.none() | st.integers(-DISORDER, DISORDER + (not calm)).map(partial(_watermark, place))
-                ),
-                clock=draw(st.sampled_from([None, clock])),
-                signal=draw(st.sampled_from([None, True, False])) if has_signal else None,
-                finish=draw(st.booleans()) if has_signal and not calm else False,
-            )
-        )
-    return [*steps, Step(end=True)]
-
-
-def _watermark(place: int, n: int) -> int:
-    """Somewhere close; once in a while the source says that nothing more will come."""
-    return place + n if n <= DISORDER else END_OF_TIME
-
-
-def _mentions_signal(trigger: Trigger) -> bool:
-    return isinstance(trigger, OnSignal) or any(_mentions_signal(part) for part in trigger.parts)
+def _clocked(trigger: Trigger) -> Trigger:
+    """The trigger with every period counted by the clock: keys that count for themselves share no watermark."""
+    match trigger:
+        case Every(period=period):
+            return Every(period)
+        case AtWatermark(early=early, late=late):
+            return AtWatermark(early and _clocked(early), late and _clocked(late))
+        case AnyOf() | AllOf() | InOrder():
+            return replace(trigger, triggers=tuple(_clocked(part) for part in trigger.parts))
+        case Repeat() | Until():
+            return type(trigger)(*(_clocked(part) for part in trigger.parts))
+    return trigger
 
 
 def pipelines(**fields: Any) -> SearchStrategy[Pipeline]:
     """A spec and a script for it; `fields` as in `specs`."""
-    return _with_script(specs(**fields))
+    return with_script(specs(**fields))
 
 
 def calm_pipelines(**fields: Any) -> SearchStrategy[Pipeline]:
@@ -302,40 +269,22 @@ def calm_pipelines(**fields: Any) -> SearchStrategy[Pipeline]:
         "watermark": Explicit(),
         "semantics": semantics().map(_calm),
     }
-    return _with_script(specs(**{**calm, **fields}), calm=True)
+    return with_script(specs(**{**calm, **fields}), calm=True)
 
 
 @st.composite
-def _with_script(draw: DrawFn, some: SearchStrategy[WindowSpec], *, calm: bool = False) -> Pipeline:
+def with_script(
+    draw: DrawFn,
+    some: SearchStrategy[WindowSpec],
+    *,
+    calm: bool = False,
+    unusable: tuple[int | None, ...] = UNUSABLE,
+) -> Pipeline:
+    """One of `some` specs, and a script for it."""
     spec = draw(some)
-    return spec, draw(scripts(spec, calm=calm))
+    return spec, draw(scripts(spec, calm=calm, unusable=unusable))
 
 
 def _calm(answers: Semantics) -> Semantics:
     closing = Closing.IF_NEW if answers.closing is Closing.NEVER else answers.closing
     return replace(answers, closing=closing, earliest_start=None)
-
-
-@st.composite
-def cut(draw: DrawFn, stream: Sequence[Record]) -> list[tuple[Record, ...]]:
-    """Any cut of a stream into bundles that are not empty, the order kept."""
-    inner = range(1, len(stream))
-    marks = sorted(draw(st.sets(st.sampled_from(inner)))) if inner else []
-    return [tuple(stream[a:b]) for a, b in zip([0, *marks], [*marks, len(stream)], strict=True) if a < b]
-
-
-def shuffled(stream: Sequence[Record]) -> SearchStrategy[list[Record]]:
-    """Any order of arrival."""
-    return st.permutations(stream)
-
-
-@st.composite
-def rearranged(draw: DrawFn, steps: Sequence[Step]) -> list[Step]:
-    """The same records in any order of arrival and any cut, between the same watermarks, clocks and signals."""
-    stream = draw(shuffled([record for step in steps for record in step.records]))
-    bundles = draw(cut(stream))
-    controls = [replace(step, records=()) for step in steps if not step.end]
-    is_bundle = draw(st.permutations([True] * len(bundles) + [False] * len(controls)))
-    bundle, control = iter(bundles), iter(controls)
-    merged = [Step(records=next(bundle)) if taken else next(control) for taken in is_bundle]
-    return [*merged, Step(end=True)]

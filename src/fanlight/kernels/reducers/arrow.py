@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from fanlight.kernels.groups import Bools, Column, Groups, Ints
+    from fanlight.kernels.ranges_spans import Spans
 
 
 _ORDERED = (
@@ -65,6 +66,11 @@ class ArrowOrder:
 
     def pick(self, left: Any, right: Any) -> Column:
         return pc.min_element_wise(left, right) if self.least else pc.max_element_wise(left, right)
+
+    def scan(self, column: Any, spans: Spans) -> Column:
+        # Nulls stand last in either direction.
+        order = pc.sort_indices(column, sort_keys=[("", "ascending" if self.least else "descending")])
+        return self.rows(column, spans.chosen(np.asarray(order).astype(np.int64), first=True))
 
     def only(self, mask: Bools, column: Any) -> Column:
         return null_unless(mask, column)

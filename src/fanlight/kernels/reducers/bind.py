@@ -1,63 +1,104 @@
-"""An aggregate and the type of its column, bound to what computes it; or a message that says why not."""
+"""An aggregate and the type of what it works on, bound to what computes it; or a message that says why not."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from fanlight.errors import InputError
-from fanlight.kernels.reducers.arrow import ArrowOrder, is_ordered
-from fanlight.kernels.reducers.decimals import WIDEST, DecimalSums, decimal_means
+from fanlight.kernels.reducers.arguments import Arguments
+from fanlight.kernels.reducers.composite import Composites, CompositesOfMessages, Part
+from fanlight.kernels.reducers.decimals import DecimalSums, decimal_means
 from fanlight.kernels.reducers.edges import Edges
-from fanlight.kernels.reducers.messages import DistinctCounts, Lists, Quantiles, is_hashable, is_listable
+from fanlight.kernels.reducers.endings import GreatestFew, InOrder, MostFrequent
+from fanlight.kernels.reducers.fitting import (
+    name_of,
+    not_a_number,
+    order_of,
+    refusal,
+    require_hash,
+    require_hashable,
+    require_keys,
+    require_listable,
+    require_number,
+    require_ranks,
+    require_text,
+    scale_of,
+    truth_of,
+    unknown,
+)
+from fanlight.kernels.reducers.folds import Folds, Reduces
+from fanlight.kernels.reducers.histograms import Histograms
+from fanlight.kernels.reducers.inputs import input_type
+from fanlight.kernels.reducers.keyed import MOST, KeyedPartials
+from fanlight.kernels.reducers.messages import DistinctCounts, Lists, Quantiles, Sorts
 from fanlight.kernels.reducers.moments import Moments
 from fanlight.kernels.reducers.numeric import Counts, FloatSums, WholeSums, duration_means, float_means, whole_means
-from fanlight.kernels.reducers.order import Extremes, NumpyOrder
+from fanlight.kernels.reducers.order import Extremes
 from fanlight.kernels.reducers.plain import PlainMessages, PlainReducer, plain_type
 from fanlight.kernels.reducers.sorting import sorts
+from fanlight.kernels.reducers.texts import JoinedTexts
+from fanlight.kernels.reducers.thetas import Thetas
 from fanlight.kernels.reducers.tops import Tops
 from fanlight.kernels.reducers.user import UserStates
-from fanlight.kernels.reducers.values import dtype_of, is_moment
+from fanlight.kernels.reducers.weighted import WeightedMeans
 from fanlight.model.aggregates import (
     Aggregate,
     AllTrue,
     AnyTrue,
+    ApproxCountDistinct,
+    ApproxQuantile,
+    ArgMax,
+    ArgMin,
     Avg,
+    Composite,
     Count,
     CountDistinct,
+    Distinct,
     First,
+    HeavyHitters,
+    Histogram,
+    JoinedText,
     Last,
     Listed,
     Max,
     Min,
+    Mode,
     Quantile,
+    Sorted,
     StdDev,
     Sum,
     Top,
+    TopByKey,
     UserAggregate,
+    UserFold,
+    UserReduce,
     Variance,
+    WeightedAvg,
 )
 
 if TYPE_CHECKING:
-    from fanlight.kernels.reducers.order import Order
     from fanlight.kernels.reducers.reducer import MessageReducer, Reducer
 
 
 def bind(aggregate: Aggregate, kind: pa.DataType | None) -> Reducer | MessageReducer:
     """What computes `aggregate` over a column of `kind`: a MessageReducer if it needs the messages, else a Reducer.
 
-    `kind` is None only for a count of records, which reads no column.
+    An aggregate on several columns gets one column of structs, with a field for each; `kind` is None only for one that
+    reads no column, such as a count of records.
     """
+    if isinstance(aggregate, Composite):
+        return _composite(aggregate, kind)
     if kind is None:
         if isinstance(aggregate, Count) and aggregate.column is None:
             return Counts()
         raise InputError(
-            f"{_name(aggregate)}: `{aggregate.column}` has no type, because no column is called so; there is nothing "
+            f"{name_of(aggregate)}: `{aggregate.column}` has no type, because no column is called so; there is nothing "
             "to work on. Name a column of the input."
         )
     if pa.types.is_run_end_encoded(kind):
-        raise _refusal(aggregate, kind, "runs, not values", "Decode it with pyarrow.compute.run_end_decode.")
+        raise refusal(aggregate, kind, "runs, not values", "Decode it with pyarrow.compute.run_end_decode.")
     plain = plain_type(kind)
     if aggregate.needs_messages:
         messages = _over_messages(aggregate, plain)
@@ -66,9 +107,19 @@ def bind(aggregate: Aggregate, kind: pa.DataType | None) -> Reducer | MessageRed
     return reducer if plain == kind else PlainReducer(reducer, plain)
 
 
+def _composite(aggregate: Composite, kind: pa.DataType | None) -> Reducer | MessageReducer:
+    columns = aggregate.columns
+    fields = list(kind or ()) if len(columns) > 1 else [pa.field(column, kind) for column in columns]
+    given = pa.schema(fields)
+    parts = tuple(
+        Part(name, bind(part, input_type(part.columns, given)), part.columns) for name, part in aggregate.parts
+    )
+    return CompositesOfMessages(parts, columns) if aggregate.needs_messages else Composites(parts, columns)
+
+
 def _incremental(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
     match aggregate:
-        case UserAggregate():
+        case UserAggregate() | UserFold():
             return UserStates(aggregate)
         case Count():
             return Counts()
@@ -77,58 +128,120 @@ def _incremental(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
         case Avg():
             return _means(aggregate, kind)
         case Min():
-            return Extremes("min", _order(aggregate, kind, least=True))
+            return Extremes("min", order_of(aggregate, kind, least=True))
         case Max():
-            return Extremes("max", _order(aggregate, kind, least=False))
+            return Extremes("max", order_of(aggregate, kind, least=False))
         case First():
-            return Edges.of(_order(aggregate, kind, least=True), first=True)
+            return Edges.of(order_of(aggregate, kind, least=True), first=True)
         case Last():
-            return Edges.of(_order(aggregate, kind, least=False), first=False)
+            return Edges.of(order_of(aggregate, kind, least=False), first=False)
         case AnyTrue():
-            return Extremes("any", _truth(aggregate, kind, least=False))
+            return Extremes("any", truth_of(aggregate, kind, least=False))
         case AllTrue():
-            return Extremes("all", _truth(aggregate, kind, least=True))
+            return Extremes("all", truth_of(aggregate, kind, least=True))
         case Variance() | StdDev():
-            _require_number(aggregate, kind)
+            require_number(aggregate, kind)
             return Moments(aggregate.population, root=isinstance(aggregate, StdDev))
-    raise _unknown(aggregate)
+    return _by_value(aggregate, kind)
+
+
+def _by_value(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
+    match aggregate:
+        case Distinct():
+            require_keys(aggregate, kind)
+            return KeyedPartials(kind, Counts(), InOrder(kind))
+        case Mode():
+            require_keys(aggregate, kind)
+            return KeyedPartials(kind, Counts(), MostFrequent(kind))
+        case Histogram():
+            require_number(aggregate, kind)
+            return Histograms(aggregate.edges)
+        case ApproxCountDistinct() | ApproxQuantile() | HeavyHitters():
+            return _sketch(aggregate, kind)
+    return _paired(aggregate, kind)
+
+
+def _sketch(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
+    match aggregate:
+        case ApproxCountDistinct():
+            require_hash(aggregate, kind)
+            return Thetas()
+        case HeavyHitters():
+            require_keys(aggregate, kind)
+            best = GreatestFew(pa.field("value", kind), pa.field("count", pa.int64()), aggregate.n)
+            return KeyedPartials(kind, Counts(), best, most=max(MOST, 4 * aggregate.n))
+    assert isinstance(aggregate, ApproxQuantile)
+    require_number(aggregate, kind)
+    # Only this needs DataSketches, so a worker that has none can do everything else.
+    from fanlight.kernels.reducers.digests import Digests
+
+    return Digests(aggregate.q)
+
+
+def _paired(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
+    """What works on two columns: `kind` has a field for each."""
+    match aggregate:
+        case WeightedAvg():
+            for field in kind:
+                require_number(aggregate, field.type, field.name)
+            return WeightedMeans()
+        case ArgMin() | ArgMax():
+            value, by = kind
+            least = isinstance(aggregate, ArgMin)
+            require_ranks(aggregate, value.type, value.name)
+            return Arguments(value.type, order_of(aggregate, by.type, by.name, least=least), least)
+        case TopByKey():
+            key, value = kind
+            require_keys(aggregate, key.type, key.name)
+            last = Edges.of(order_of(aggregate, value.type, value.name, least=False), first=False)
+            return KeyedPartials(key.type, last, GreatestFew(key, value, aggregate.n), of_values=True)
+    raise unknown(aggregate)
 
 
 def _over_messages(aggregate: Aggregate, kind: pa.DataType) -> MessageReducer:
     match aggregate:
         case Listed():
-            if not is_listable(kind):
-                raise _refusal(aggregate, kind, "which Arrow cannot reorder", "Cast what it holds to plain types.")
+            require_listable(aggregate, kind)
             return Lists(kind, aggregate.by_arrival, sorts(kind))
+        case Sorted():
+            require_ranks(aggregate, kind)
+            return Sorts(kind, aggregate.descending)
         case Quantile():
-            _require_number(aggregate, kind)
+            require_number(aggregate, kind)
             return Quantiles(aggregate.q)
         case CountDistinct():
-            if not is_hashable(kind):
-                remedy = "Count one of its fields, or cast it to string."
-                raise _refusal(aggregate, kind, "whose values Arrow cannot tell apart", remedy)
+            require_hashable(aggregate, kind)
             return DistinctCounts()
         case Top():
             return _tops(aggregate, kind)
-    raise _unknown(aggregate)
+        case JoinedText():
+            require_text(aggregate, kind)
+            return JoinedTexts(kind, aggregate.separator)
+        case UserFold():
+            require_listable(aggregate, kind)
+            return Folds(aggregate, kind)
+        case UserReduce():
+            require_listable(aggregate, kind)
+            return Reduces(aggregate, kind)
+    raise unknown(aggregate)
 
 
 def _tops(aggregate: Top, kind: pa.DataType) -> MessageReducer:
     if aggregate.by is None:
-        _order(aggregate, kind, least=False)
+        order_of(aggregate, kind, least=False)
         return Tops(kind, aggregate.n, None)
     if not pa.types.is_struct(kind):
         remedy = f"Leave `by` ({aggregate.by!r}) out, or name a column of structs."
-        raise _refusal(aggregate, kind, "which has no fields to go by", remedy)
+        raise refusal(aggregate, kind, "which has no fields to go by", remedy)
     names = [field.name for field in kind]
     if aggregate.by not in names:
-        raise _refusal(aggregate, kind, f"without a field {aggregate.by!r}", f"Go by one of {', '.join(names)}.")
-    _order(aggregate, kind.field(aggregate.by).type, least=False)
+        raise refusal(aggregate, kind, f"without a field {aggregate.by!r}", f"Go by one of {', '.join(names)}.")
+    order_of(aggregate, kind.field(aggregate.by).type, least=False)
     return Tops(kind, aggregate.n, aggregate.by)
 
 
 def _sums(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
-    name, column = _name(aggregate), str(aggregate.column)
+    name, column = name_of(aggregate), str(aggregate.column)
     if pa.types.is_integer(kind):
         return WholeSums(name, column, pa.int64())
     if pa.types.is_duration(kind):
@@ -136,12 +249,12 @@ def _sums(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
     if pa.types.is_floating(kind):
         return FloatSums()
     if pa.types.is_decimal(kind):
-        return DecimalSums(name, column, _scale(aggregate, kind))
-    raise _not_a_number(aggregate, kind)
+        return DecimalSums(name, column, scale_of(aggregate, kind))
+    raise not_a_number(aggregate, kind)
 
 
 def _means(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
-    name, column = _name(aggregate), str(aggregate.column)
+    name, column = name_of(aggregate), str(aggregate.column)
     if pa.types.is_integer(kind):
         return whole_means(name, column)
     if pa.types.is_duration(kind):
@@ -149,59 +262,5 @@ def _means(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
     if pa.types.is_floating(kind):
         return float_means()
     if pa.types.is_decimal(kind):
-        return decimal_means(name, column, _scale(aggregate, kind))
-    raise _not_a_number(aggregate, kind)
-
-
-def _scale(aggregate: Aggregate, kind: Any) -> int:
-    if kind.precision > WIDEST:
-        why = f"whose sum may need more than the 38 digits there are; {WIDEST} are allowed"
-        raise _refusal(aggregate, kind, why, f"Cast it to decimal128({WIDEST}, {min(kind.scale, WIDEST)}).")
-    scale: int = kind.scale
-    return scale
-
-
-def _order(aggregate: Aggregate, kind: pa.DataType, *, least: bool) -> Order:
-    if dtype_of(kind) is not None:
-        return NumpyOrder.of(kind, least=least)
-    if is_ordered(kind):
-        return ArrowOrder(kind, least)
-    remedy = "Take one of its fields, or cast it to a number, a time, a string or binary."
-    raise _refusal(aggregate, kind, "whose values have no order", remedy)
-
-
-def _truth(aggregate: Aggregate, kind: pa.DataType, *, least: bool) -> Order:
-    if not pa.types.is_boolean(kind):
-        remedy = "Make it a bool first, by a comparison such as `price > 0`."
-        raise _refusal(aggregate, kind, "which is neither true nor false", remedy)
-    return NumpyOrder.of(kind, least=least)
-
-
-def _require_number(aggregate: Aggregate, kind: pa.DataType) -> None:
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise _not_a_number(aggregate, kind)
-
-
-def _not_a_number(aggregate: Aggregate, kind: pa.DataType) -> InputError:
-    if pa.types.is_boolean(kind):
-        remedy = "Use count or any, or cast it to int64 to count what is true."
-    elif is_moment(kind) or pa.types.is_duration(kind):
-        remedy = "Cast it to int64, or use min, max, first or last."
-    else:
-        remedy = "Cast it to int64, float64 or decimal128, or use count."
-    return _refusal(aggregate, kind, "which is not a number", remedy)
-
-
-def _refusal(aggregate: Aggregate, kind: pa.DataType, why: str, remedy: str) -> InputError:
-    return InputError(f"{_name(aggregate)}: `{aggregate.column}` is {kind}, {why}. {remedy}")
-
-
-def _unknown(aggregate: Aggregate) -> InputError:
-    return InputError(
-        f"{_name(aggregate)}: nothing computes this aggregate on `{aggregate.column}`. "
-        "Use one that fanlight names, or subclass UserAggregate."
-    )
-
-
-def _name(aggregate: Aggregate) -> str:
-    return aggregate.__class__.__name__
+        return decimal_means(name, column, scale_of(aggregate, kind))
+    raise not_a_number(aggregate, kind)

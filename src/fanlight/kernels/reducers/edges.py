@@ -15,10 +15,12 @@ import pyarrow as pa
 from fanlight.kernels.groups import Groups
 from fanlight.kernels.reducers.numeric import N
 from fanlight.kernels.reducers.order import NumpyOrder
+from fanlight.kernels.reducers.sorting import by_time_and_value
 from fanlight.kernels.reducers.values import added, is_valid, non_null
 
 if TYPE_CHECKING:
     from fanlight.kernels.groups import Column, Ints
+    from fanlight.kernels.ranges_spans import Spans
     from fanlight.kernels.reducers.order import Order
 
 
@@ -59,6 +61,12 @@ class Edges:
             self.order.only(times == edge, values), self.order.only(other_times == edge, other_values)
         )
         return [edge, picked, n + other_n]
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column]:
+        times, values, n = partials
+        column = values if isinstance(values, pa.Array) else pa.array(values)
+        rows = spans.chosen(by_time_and_value(column, times, np.arange(len(times))), first=self.times.least)
+        return [times[rows], self.order.rows(values, rows), spans.added(n)]
 
     def identity(self, count: int) -> list[Column]:
         return [self.times.identity(count), self.order.identity(count), np.zeros(count, np.int64)]

@@ -1,4 +1,4 @@
-"""What needs the records themselves: lists, exact quantiles, exact counts of different values."""
+"""What needs the records themselves: lists, values in order, exact quantiles, exact counts of different values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.reducers.floats import to_floats
-from fanlight.kernels.reducers.sorting import by_group, by_time_and_arrival, by_time_and_value
+from fanlight.kernels.reducers.lists import in_lists
+from fanlight.kernels.reducers.sorting import (
+    by_group,
+    by_group_then,
+    by_time_and_arrival,
+    by_time_and_value,
+    ranks,
+)
 from fanlight.kernels.reducers.values import from_numpy, is_valid, to_numpy, without_nulls
 
 if TYPE_CHECKING:
@@ -41,13 +48,29 @@ class Lists:
             times, arrivals = times[valid], arrivals[valid]
             values, groups = without_nulls(values, groups)
         order = by_group(self._order(values, times, arrivals), groups)
-        offsets = pa.array(np.concatenate(([0], np.cumsum(groups.sizes()))), pa.int32())
-        return pa.ListArray.from_arrays(offsets, values.take(pa.array(order)), type=self.output)
+        return in_lists(values.take(pa.array(order)), groups.sizes())
 
     def _order(self, values: pa.Array, times: Ints, arrivals: Ints) -> Ints:
         if self.by_arrival:
             return np.argsort(arrivals, kind="stable")
         return by_time_and_value(values, times, arrivals) if self.sorts else by_time_and_arrival(times, arrivals)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorts:
+    """All values of a group in order, nulls left out; an empty list where there is none."""
+
+    kind: pa.DataType
+    descending: bool
+
+    @property
+    def output(self) -> pa.DataType:
+        return pa.list_(self.kind)
+
+    def compute(self, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups) -> pa.Array:
+        present, groups = without_nulls(values, groups)
+        order = by_group_then(groups, -ranks(present) if self.descending else ranks(present))
+        return in_lists(present.take(pa.array(order)), groups.sizes())
 
 
 @dataclass(frozen=True, slots=True)

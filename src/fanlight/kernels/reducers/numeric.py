@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.errors import EngineError, InputError
+from fanlight.kernels.ranges_scanning import scanned
 from fanlight.kernels.reducers.values import added, from_numpy, non_null, to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fanlight.kernels.groups import Column, Groups, Ints
+    from fanlight.kernels.ranges_spans import Spans
     from fanlight.kernels.reducers.reducer import Reducer
 
 N = pa.field("n", pa.int64(), nullable=False)
@@ -44,6 +46,9 @@ class Counts:
 
     def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
         return [left[0] + right[0]]
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column]:
+        return [spans.added(partials[0])]
 
     def identity(self, count: int) -> list[Column]:
         return [np.zeros(count, np.int64)]
@@ -84,6 +89,14 @@ class WholeSums:
             raise self._overflow()
         return [sums, left[1] + right[1]]
 
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column]:
+        sums, n = partials
+        if _reach(sums) * spans.longest > _GREATEST:
+            high, low = spans.added(sums >> 32), spans.added(sums & 0xFFFFFFFF)
+            if _is_outside(high, low):
+                raise self._overflow()
+        return [spans.added(sums), spans.added(n)]
+
     def identity(self, count: int) -> list[Column]:
         return [np.zeros(count, np.int64), np.zeros(count, np.int64)]
 
@@ -105,8 +118,7 @@ class WholeSums:
 
     def _sum(self, whole: Ints, groups: Groups, rows: int) -> Ints:
         """The sums of groups that have at most `rows` rows each."""
-        reach = max(int(whole.max(initial=0)), -int(whole.min(initial=0)))
-        if reach * rows > _GREATEST and _leaves_int64(whole, groups):
+        if _reach(whole) * rows > _GREATEST and _leaves_int64(whole, groups):
             raise self._overflow()
         return added(whole, groups)
 
@@ -118,9 +130,18 @@ class WholeSums:
         )
 
 
+def _reach(whole: Ints) -> int:
+    """How far from zero the farthest number is."""
+    return max(int(whole.max(initial=0)), -int(whole.min(initial=0)))
+
+
 def _leaves_int64(whole: Ints, groups: Groups) -> bool:
     """Whether the true sum of a group is outside int64, by adding both halves of each value apart."""
-    high, low = added(whole >> 32, groups), added(whole & 0xFFFFFFFF, groups)
+    return _is_outside(added(whole >> 32, groups), added(whole & 0xFFFFFFFF, groups))
+
+
+def _is_outside(high: Ints, low: Ints) -> bool:
+    """Whether a sum is outside int64, from the sums of the upper and of the lower halves of its terms."""
     top = high + (low >> 32)
     return bool(((top < -(2**31)) | (top >= 2**31)).any())
 
@@ -149,6 +170,10 @@ class FloatSums:
     def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
         with np.errstate(invalid="ignore", over="ignore"):
             return [left[0] + right[0], left[1] + right[1]]
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column]:
+        sums, n = partials
+        return [spans.reduced(sums, np.add), spans.added(n)]
 
     def identity(self, count: int) -> list[Column]:
         return [np.zeros(count, np.float64), np.zeros(count, np.int64)]
@@ -182,6 +207,9 @@ class Means:
 
     def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
         return self.sums.combine(left, right)
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column] | None:
+        return scanned(self.sums, partials, spans)
 
     def identity(self, count: int) -> list[Column]:
         return self.sums.identity(count)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fanlight.kernels.groups import Bools, Column, Groups, Ints
+    from fanlight.kernels.ranges_spans import Spans
 
 
 class Order(Protocol):
@@ -46,6 +47,10 @@ class Order(Protocol):
 
     def pick(self, left: Column, right: Column) -> Column:
         """The wanted one of each pair."""
+        ...
+
+    def scan(self, column: Column, spans: Spans) -> Column:
+        """The wanted value of each range of rows."""
         ...
 
     def only(self, mask: Bools, column: Column) -> Column:
@@ -102,6 +107,9 @@ class NumpyOrder:
             picked: NDArray[Any] = self.ufunc(left, right)
         return picked
 
+    def scan(self, column: Any, spans: Spans) -> Column:
+        return spans.reduced(column, self.ufunc)
+
     def only(self, mask: Bools, column: Any) -> Column:
         return np.where(mask, column, self.nothing)
 
@@ -138,6 +146,10 @@ class Extremes:
 
     def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
         return [self.order.pick(left[0], right[0]), left[1] + right[1]]
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column]:
+        wanted, n = partials
+        return [self.order.scan(wanted, spans), spans.added(n)]
 
     def identity(self, count: int) -> list[Column]:
         return [self.order.identity(count), np.zeros(count, np.int64)]

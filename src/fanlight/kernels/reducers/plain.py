@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from fanlight.kernels.ranges_scanning import scanned
+
 if TYPE_CHECKING:
     from fanlight.kernels.groups import Column, Groups, Ints
+    from fanlight.kernels.ranges_spans import Spans
     from fanlight.kernels.reducers.reducer import MessageReducer, Reducer
 
 
@@ -52,6 +55,9 @@ class PlainReducer:
 
     def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
         return self.reducer.combine(left, right)
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column] | None:
+        return scanned(self.reducer, partials, spans)
 
     def identity(self, count: int) -> list[Column]:
         return self.reducer.identity(count)

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Reducer(Protocol):
-    """An incremental aggregate, bound to the type of its input."""
+    """An incremental aggregate, bound to the type of its input.
+
+    It may have a way of its own to merge many ranges of rows: then it is `Scanning` too (`kernels.ranges_scanning`).
+    """
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanlight.kernels.groups import Bools, Groups, Ints
+    from fanlight.kernels.groups import Bools, Column, Groups, Ints
 
 
 def dtype_of(kind: pa.DataType) -> np.dtype[Any] | None:
@@ -77,6 +77,29 @@ def without_nulls(values: pa.Array, groups: Groups) -> tuple[pa.Array, Groups]:
     if not values.null_count:
         return values, groups
     return values.drop_null(), groups.where(is_valid(values))
+
+
+def complete(columns: list[pa.Array], times: Ints, groups: Groups) -> tuple[list[pa.Array], Ints, Groups]:
+    """The rows that have a value in every column, still in the same groups."""
+    if not any(column.null_count for column in columns):
+        return columns, times, groups
+    whole = np.logical_and.reduce([is_valid(column) for column in columns])
+    mask = pa.array(whole)
+    return [column.filter(mask) for column in columns], times[whole], groups.where(whole)
+
+
+def as_column(array: pa.Array, field: pa.Field) -> Column:
+    """A stored column of partials: numbers that are never null lie in NumPy, everything else stays in Arrow."""
+    kind = field.type
+    if field.nullable or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return array
+    numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def as_array(column: Column, field: pa.Field) -> pa.Array:
+    """A column of partials as it is stored."""
+    return column if isinstance(column, pa.Array) else pa.array(column, field.type)
 
 
 def added(column: NDArray[Any], groups: Groups) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.operators.trigger.node import NOT_DUE, Finishing, News, Node, Now, State, length
 
 
@@ -25,6 +25,17 @@ class Branch(Finishing):
     def told(self, state: State, mask: Bools, news: News) -> None:
         for part in self.parts:
             part.told(state, mask & ~part.done(state), news)
+
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        whole: State = {"pending": np.zeros(groups.count, np.int64)}  # so that parts know how many panes there are
+        for part in self.parts:
+            whole |= part.merged(state, groups, closed)
+        finished = {f"{self.name}.done": self.finished(whole, groups.count)}
+        return {name: column for name, column in whole.items() if name != "pending"} | finished
+
+    def finished(self, whole: State, count: int) -> Bools:
+        """Which of `count` merged panes this trigger has finished in, given the merged state of its parts."""
+        return np.zeros(count, np.bool_)
 
     def reset(self, state: State, mask: Bools) -> None:
         super().reset(state, mask)
@@ -60,6 +71,9 @@ class AnyNode(Branch):
             part.fired(state, mask & part.ready(state, now) & ~part.done(state), now)
         self.finish(state, mask)
 
+    def finished(self, whole: State, count: int) -> Bools:
+        return _any([part.done(whole) for part in self.parts])
+
 
 class AllNode(Branch):
     """Ready when every unfinished part is."""
@@ -74,6 +88,9 @@ class AllNode(Branch):
         for part in self.parts:
             part.fired(state, mask & ~part.done(state), now)
         self.finish(state, mask)
+
+    def finished(self, whole: State, count: int) -> Bools:
+        return ~_any([~part.done(whole) for part in self.parts])
 
 
 class InOrderNode(Branch):
@@ -93,6 +110,9 @@ class InOrderNode(Branch):
         for part, active in zip(self.parts, self.active(state), strict=True):
             part.fired(state, mask & active, now)
         self.finish(state, mask & self.parts[-1].done(state))
+
+    def finished(self, whole: State, count: int) -> Bools:
+        return self.parts[-1].done(whole)
 
     def active(self, state: State) -> list[Bools]:
         remaining = ~self.done(state)
@@ -129,6 +149,9 @@ class UntilNode(Branch):
         until.fired(state, ending, now)
         main.fired(state, mask & ~ending, now)
         self.finish(state, ending | (mask & main.done(state)))
+
+    def finished(self, whole: State, count: int) -> Bools:
+        return _any([part.done(whole) for part in self.parts])
 
 
 class WatermarkNode(Branch):
@@ -167,6 +190,14 @@ class WatermarkNode(Branch):
         if self._late is None:
             self.finish(state, on_time)
 
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        not_past = groups.codes[~self._past(state)]
+        past = groups.sizes() > 0
+        past[not_past] = False
+        past &= closed
+        done = past if self._late is None else np.zeros_like(past)
+        return super().merged(state, groups, closed) | {f"{self.name}.past": past, f"{self.name}.done": done.copy()}
+
     def reset(self, state: State, mask: Bools) -> None:
         super().reset(state, mask)
         state[f"{self.name}.past"][mask] = False
@@ -178,6 +209,11 @@ class WatermarkNode(Branch):
 
     def _past(self, state: State) -> Bools:
         return state[f"{self.name}.past"]
+
+
+def _any(masks: list[Bools]) -> Bools:
+    found: Bools = np.logical_or.reduce(masks)
+    return found
 
 
 def _fire_again(part: Node, state: State, mask: Bools, now: Now) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.model.timestamp import Timestamp
-from fanlight.operators.trigger.node import NOT_DUE, UNSET, Finishing, News, Node, Now, State, is_due, length
+from fanlight.operators.trigger.node import NOT_DUE, UNSET, Finishing, News, Node, Now, State, is_due, least, length
 
 _FAR = 2**62
 
@@ -31,6 +31,11 @@ class AfterNode(Finishing):
 
     def fired(self, state: State, mask: Bools, now: Now) -> None:
         self.finish(state, mask)
+
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        counts = np.zeros(groups.count, np.int64)
+        np.add.at(counts, groups.codes, state[f"{self.name}.count"])
+        return {**super().merged(state, groups, closed), f"{self.name}.count": counts}
 
     def reset(self, state: State, mask: Bools) -> None:
         super().reset(state, mask)
@@ -58,6 +63,10 @@ class DelayNode(Finishing):
 
     def fired(self, state: State, mask: Bools, now: Now) -> None:
         self.finish(state, mask)
+
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        since = least(state[f"{self.name}.since"], groups)
+        return {**super().merged(state, groups, closed), f"{self.name}.since": since}
 
     def reset(self, state: State, mask: Bools) -> None:
         super().reset(state, mask)
@@ -96,6 +105,9 @@ class EveryNode(Node):
 
     def fired(self, state: State, mask: Bools, now: Now) -> None:
         state[f"{self.name}.last"][mask] = max(self._time(now) - self._past, UNSET + 1)
+
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        return {f"{self.name}.last": least(state[f"{self.name}.last"], groups)}
 
     def reset(self, state: State, mask: Bools) -> None:
         state[f"{self.name}.last"][mask] = UNSET

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.operators.panes import Signal
 
@@ -68,6 +68,13 @@ class Node(ABC):
     def reset(self, state: State, mask: Bools) -> None:
         """Start again in the panes of `mask`."""
 
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        """One pane's state for each group of panes that become one; `closed` says whose windows are closed.
+
+        A group without panes gets the state of a new one.
+        """
+        return {}
+
     def done(self, state: State) -> Bools:
         """Which panes this trigger has finished in."""
         return np.zeros(length(state), np.bool_)
@@ -88,6 +95,11 @@ class Finishing(Node):
     def done(self, state: State) -> Bools:
         return state[f"{self.name}.done"]
 
+    def merged(self, state: State, groups: Groups, closed: Bools) -> State:
+        done = np.zeros(groups.count, np.bool_)
+        done[groups.codes[self.done(state)]] = True
+        return {f"{self.name}.done": done}
+
     def finish(self, state: State, mask: Bools) -> None:
         """Finished in the panes of `mask`."""
         state[f"{self.name}.done"][mask] = True
@@ -104,3 +116,10 @@ def is_due(timer: Any, reached: Timestamp) -> Any:
 def length(state: State) -> int:
     """How many panes a state has."""
     return len(state["pending"])
+
+
+def least(moments: Ints, groups: Groups) -> Ints:
+    """The least moment of each group that is set at all; UNSET where none is."""
+    found = np.full(groups.count, NOT_DUE)
+    np.minimum.at(found, groups.codes, np.where(moments == UNSET, NOT_DUE, moments))
+    return np.where(found == NOT_DUE, UNSET, found)

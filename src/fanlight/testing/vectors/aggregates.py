@@ -25,6 +25,7 @@ from fanlight.model.aggregates import (
     Variance,
 )
 from fanlight.testing.vectors.adopt import NotAdoptedError
+from fanlight.testing.vectors.derived import SECONDS
 from fanlight.testing.vectors.load import Vector
 
 VALUE = "v"
@@ -36,6 +37,8 @@ _CALL = re.compile(
     r"(?:(?P<name>\w+)\s*=\s*)?(?P<function>\w+)(?:\(\s*(?P<distinct>distinct\s+)?(?P<column>\w+|\*)?\s*\))?",
     re.IGNORECASE,
 )
+
+_OVER_TIME = re.compile(r"(?P<function>\w+)\(\s*ts\s*\)")
 
 _FUNCTIONS: dict[str, Callable[[str], Aggregate]] = {
     "sum": Sum,
@@ -64,12 +67,14 @@ def aggregates_of(vector: Vector) -> tuple[tuple[str, Aggregate], ...]:
     """What the vector computes, by result column; and always `n`, how many messages.
 
     One aggregate by itself gives the column `v`. A list gives a column for each, called as it says or as it is written.
+    Where rows assert `mean_s`, `mean(ts)` is that: over the times in seconds.
     """
     declared = vector.get("agg")
     if isinstance(declared, str):
-        named = [(VALUE, _read(declared)[1])]
+        named = [(VALUE, read_aggregate(declared)[1])]
     elif isinstance(declared, list):
-        named = [_read(text) for text in declared]
+        asserted = {name for group in vector.expect for row in group.get("rows") or () for name in row}
+        named = [_in_seconds(text, asserted) or read_aggregate(text) for text in declared]
     else:
         raise VectorError(f"`agg` ({declared!r}) must be an aggregate or a list of them.")
     if MESSAGES not in dict(named):
@@ -77,7 +82,22 @@ def aggregates_of(vector: Vector) -> tuple[tuple[str, Aggregate], ...]:
     return tuple(named)
 
 
-def _read(text: Any) -> tuple[str, Aggregate]:
+def _in_seconds(text: Any, asserted: set[str]) -> tuple[str, Aggregate] | None:
+    over = _OVER_TIME.fullmatch(str(text).strip())
+    if over is None:
+        return None
+    function = over["function"]
+    name = next((name for name in _short(function) if name in asserted), None)
+    return None if name is None else (name, read_aggregate(f"{function}({SECONDS})")[1])
+
+
+def _short(function: str) -> list[str]:
+    """What rows may call an aggregate over seconds."""
+    return [f"{function}_s", f"{function.removesuffix('_samp').removesuffix('_pop')}_s"]
+
+
+def read_aggregate(text: Any) -> tuple[str, Aggregate]:
+    """One aggregate as written, and what its result is called."""
     match = _CALL.fullmatch(str(text).strip())
     if match is None:
         raise NotAdoptedError(f"aggregate {text}: not built yet")

@@ -6,61 +6,91 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from fanlight.errors import VectorError
 from fanlight.kernels.slicing import Slicing
+from fanlight.model.aggregates import Count, Listed
+from fanlight.model.kinds import is_aligned
+from fanlight.model.spec import TimeUnit, WindowSpec
+from fanlight.model.watermarks import Explicit
+from fanlight.testing.vectors.aggregates import MESSAGES
+from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.compare import Comparison
-from fanlight.testing.vectors.declare import TIME, semantics_of, window_of
+from fanlight.testing.vectors.declare import TICK, TIME, semantics_of
+from fanlight.testing.vectors.drive import ENGINES, NO_WORD
 from fanlight.testing.vectors.expect import groups_of, require_attributes
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import moment, written
-from fanlight.testing.vectors.observe import Row
+from fanlight.testing.vectors.observe import Row, window_rows
+from fanlight.testing.vectors.windows import window_of
+
+_TIMES = "times"
 
 
-def assign(vector: Vector) -> list[str]:
+def assign(vector: Vector, engine: str) -> list[str]:
     """What differs in the windows of each time of a step, in the order of the times; a time's windows have no order."""
     require_attributes(vector, {"windows"})
     comparison = Comparison("exact", unordered_lists=True)
     return [
         f"after step {after}: {problem}"
         for after, expected in groups_of(vector).items()
-        for problem in comparison.differences(expected, _by_time(vector, _times(vector.steps[after])))
+        for problem in comparison.differences(expected, _by_time(vector, _times(vector.steps[after]), engine))
     ]
 
 
-def assign_groups(vector: Vector) -> list[str]:
+def assign_groups(vector: Vector, engine: str) -> list[str]:
     """What differs in the times of each window, over all steps so far; neither windows nor times have an order."""
     require_attributes(vector, {"window", TIME})
     comparison = Comparison("any", unordered_lists=True)
     problems = []
     for after, expected in groups_of(vector).items():
         times = [time for step in vector.steps[: after + 1] for time in _times(step)]
-        problems += [f"after step {after}: {p}" for p in comparison.differences(expected, _by_window(vector, times))]
+        actual = _by_window(vector, times, engine)
+        problems += [f"after step {after}: {p}" for p in comparison.differences(expected, actual)]
     return problems
 
 
-def _by_time(vector: Vector, times: Sequence[int]) -> list[Row]:
-    rows: list[Row] = [{"windows": []} for _ in times]
-    for row, start, end in _pairs(vector, times):
-        rows[row]["windows"].append([written(start), written(end)])
-    return rows
+def _by_time(vector: Vector, times: Sequence[Any], engine: str) -> list[Row]:
+    return [{"windows": [row["window"] for row in _by_window(vector, [time], engine)]} for time in times]
 
 
-def _by_window(vector: Vector, times: Sequence[int]) -> list[Row]:
+def _by_window(vector: Vector, times: Sequence[Any], engine: str) -> list[Row]:
+    if is_aligned(window_of(vector)):
+        return _sliced(vector, times)
+    return _held(vector, times, engine)
+
+
+def _sliced(vector: Vector, times: Sequence[Any]) -> list[Row]:
+    """The windows that follow from a time alone, and the times in them."""
+    slicing = Slicing.of(window_of(vector), semantics_of(vector))
+    micros = [moment(time) for time in times]
     windows: dict[tuple[int, int], list[Any]] = {}
-    for row, start, end in _pairs(vector, times):
-        windows.setdefault((start, end), []).append(written(times[row]))
+    found = slicing.windows_of(np.array(micros, dtype=np.int64))
+    for row, start, end in zip(*(part.tolist() for part in found), strict=True):
+        windows.setdefault((start, end), []).append(written(micros[row]))
     return [{"window": [written(start), written(end)], TIME: times} for (start, end), times in windows.items()]
 
 
-def _pairs(vector: Vector, times: Sequence[int]) -> list[tuple[int, int, int]]:
-    slicing = Slicing.of(window_of(vector), semantics_of(vector))
-    rows, starts, ends = slicing.windows_of(np.array(times, dtype=np.int64))
-    return list(zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True))
+def _held(vector: Vector, times: Sequence[Any], engine: str) -> list[Row]:
+    """The windows that an engine holds when these times have come together, and the times in them."""
+    spec = WindowSpec(
+        time=TIME,
+        window=window_of(vector),
+        aggregates=((_TIMES, Listed(TIME)), (MESSAGES, Count())),
+        watermark=Explicit(),
+        semantics=semantics_of(vector),
+        unit=TimeUnit.MILLISECONDS,
+        tick=TICK,
+    )
+    columns = Columns(pa.schema([pa.field(TIME, pa.int64())]))
+    driver = ENGINES[engine](spec, columns.schema)
+    driver.bundle(columns.batch([{TIME: time} for time in times]), side=None, clock=None, word=NO_WORD)
+    return [{"window": row["window"], TIME: row[_TIMES]} for row in window_rows(driver.state(), spec)]
 
 
-def _times(step: Mapping[str, Any]) -> list[int]:
+def _times(step: Mapping[str, Any]) -> list[Any]:
     times = step.get("in") or []
     if not isinstance(times, list):
         raise VectorError(f"`in` ({times!r}) must be a list of times.")
-    return [moment(time[TIME] if isinstance(time, Mapping) else time) for time in times]
+    return [time[TIME] if isinstance(time, Mapping) else time for time in times]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -13,6 +13,7 @@ import pyarrow as pa
 from fanlight.errors import VectorError
 from fanlight.model.aggregates import Sum
 from fanlight.model.spec import WindowSpec
+from fanlight.testing.vectors.derived import Rule, derived_of
 from fanlight.testing.vectors.load import Vector
 
 _NOT_DATA = ("side",)
@@ -30,11 +31,13 @@ class Columns:
     """
 
     schema: pa.Schema
+    derived: Mapping[str, Rule] = field(default_factory=dict)
 
     @classmethod
     def of(cls, vector: Vector, spec: WindowSpec) -> Columns:
-        """The columns of all records of all steps, and those the spec reads."""
-        records = vector.records
+        """The columns of all records of all steps, and those the spec reads, some of them computed."""
+        derived = {name: rule for name, rule in derived_of(vector).items() if name in spec.columns}
+        records = [_with(record, derived) for record in vector.records]
         names = dict.fromkeys(
             [*spec.columns, *(name for record in records for name in record if name not in _NOT_DATA)]
         )
@@ -43,12 +46,17 @@ class Columns:
             pa.field(name, _type_of(name, (record.get(name) for record in records), exact=name in summed))
             for name in names
         ]
-        return cls(pa.schema(fields))
+        return cls(pa.schema(fields), derived)
 
     def batch(self, records: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-        """A bundle; what a record does not say is null."""
+        """A bundle; what a record does not say, and no rule computes, is null."""
+        records = [_with(record, self.derived) for record in records]
         arrays = [pa.array([_as(record.get(f.name), f.type) for record in records], f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _with(record: Mapping[str, Any], derived: Mapping[str, Rule]) -> Mapping[str, Any]:
+    return {**record, **{name: rule(record) for name, rule in derived.items()}}
 
 
 def _type_of(name: str, values: Iterable[Any], *, exact: bool) -> pa.DataType:

@@ -5,33 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fanlight.errors import VectorError
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
+from fanlight.model.kinds import WindowKind, is_aligned
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
+from fanlight.model.sessions import Session
 from fanlight.model.spec import TimeUnit, WindowSpec
-from fanlight.model.windows import Global, Hopping, TimeDomain, Tumbling, WindowKind
+from fanlight.model.windows import TimeDomain
 from fanlight.testing.vectors.adopt import NotAdoptedError
 from fanlight.testing.vectors.aggregates import aggregates_of
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import length, moment
+from fanlight.testing.vectors.peers import peer_of
 from fanlight.testing.vectors.triggers import emit_of, trigger_of, updated_only
 from fanlight.testing.vectors.watermarks import strategy_of
+from fanlight.testing.vectors.windows import window_of
 
 TIME, KEY = "ts", "k"
 TICK = Duration(1_000)
 """The format counts milliseconds, so two instants are at least one apart."""
 
-_PEERS = {
-    "flink": "flink",
-    "kafka": "kafka",
-    "apex-malhar": "malhar",
-    "samza": "samza",
-    "spark": "spark",
-    "risingwave": "risingwave",
-}
-_ACCUMULATIONS = {accumulation.value: accumulation for accumulation in Accumulation}
+_MODES = {mode.value: mode for mode in Accumulation}
 _BEHAVIOURS = {"fire_always": "always", "fire_if_non_empty": "if_new"}
 _FIRING_TIMES = {"eow": FiringTime.END, "earliest": FiringTime.EARLIEST, "latest": FiringTime.LATEST}
 
@@ -45,24 +40,16 @@ def declare(vector: Vector) -> WindowSpec:
         aggregates=aggregates_of(vector),
         keys=(KEY,) if vector.get("key") else (),
         trigger=trigger_of(vector),
-        accumulation=_choice("mode", vector.get("mode", "accumulating"), _ACCUMULATIONS),
+        accumulation=_accumulation(vector, window),
         updated_only=updated_only(vector),
         lateness=_lateness(vector, window),
-        retention=Retention() if is_maintained_view(vector) else None,
+        retention=Retention() if is_maintained_view(vector) and is_aligned(window) else None,
         watermark=strategy_of(vector),
         semantics=semantics_of(vector),
         firing_time=_choice("ts_combiner", vector.get("ts_combiner", "eow"), _FIRING_TIMES),
         unit=TimeUnit.MILLISECONDS,
         tick=TICK,
     )
-
-
-def peer_of(vector: Vector) -> str:
-    """The preset of `Semantics` that is named after the vector's peer; Fanlight's own for all others."""
-    project = vector.repo.rsplit("/", 1)[-1]
-    if project == "beam":
-        return "beam_python" if vector.path.startswith("sdks/python") else "beam"
-    return _PEERS.get(project, "fanlight")
 
 
 def semantics_of(vector: Vector) -> Semantics:
@@ -84,22 +71,6 @@ def semantics_of(vector: Vector) -> Semantics:
     return semantics
 
 
-def window_of(vector: Vector) -> WindowKind:
-    """The kind of window, on the clock the vector names."""
-    window = vector.mapping("window")
-    domain = TimeDomain(window.get("time", "event"))
-    kind = window.get("kind")
-    if kind == "global":
-        return Global(domain)
-    if kind not in ("fixed", "sliding"):
-        raise NotAdoptedError(f"{kind} windows are not built yet")
-    size, offset = length(_needed(vector, "size")), length(window.get("offset", 0))
-    if kind == "fixed":
-        return Tumbling(size, offset, domain)
-    slide = length(_needed(vector, "slide"))
-    return Hopping(size, slide, offset, domain, gaps=slide > size)
-
-
 def is_maintained_view(vector: Vector) -> bool:
     """Whether the result is a view that keeps what the watermark has passed: RisingWave without ON WINDOW CLOSE."""
     return peer_of(vector) == "risingwave" and emit_of(vector) is None
@@ -110,19 +81,41 @@ def is_on_close_view(vector: Vector) -> bool:
     return peer_of(vector) == "risingwave" and emit_of(vector) == "on_close"
 
 
+def updates_replace(vector: Vector) -> bool:
+    """Whether a row takes the place of the one before without taking it back: updates leave, and no mode is named.
+
+    Sessions that were merged are taken back all the same, as Kafka forwards their removal: nothing takes their place.
+    """
+    return emit_of(vector) in ("on_update", "on_update_per_batch") and vector.get("mode") is None
+
+
+def _accumulation(vector: Vector, window: WindowKind) -> Accumulation:
+    merges = isinstance(window, Session) and updates_replace(vector)
+    unsaid = Accumulation.RETRACTING if merges else Accumulation.ACCUMULATING
+    mode: Accumulation = _choice("mode", vector.get("mode", unsaid.value), _MODES)
+    return mode
+
+
 def _lateness(vector: Vector, window: WindowKind) -> Duration:
-    if window.domain is TimeDomain.PROCESSING:
+    if window.domain is not TimeDomain.EVENT:
         return Duration(0)
     if emit_of(vector) == "complete":
         return Duration.FOREVER  # the whole table is kept, so nothing is ever too late for it
+    if is_maintained_view(vector) and not is_aligned(window):
+        return Duration.FOREVER  # windows of one key are not retained, but they need not expire
+    if isinstance(window, Session) and _reads_session_store(vector):
+        return Duration.FOREVER
     return length(vector.get("lateness_ms", 0))
 
 
-def _needed(vector: Vector, field: str) -> Any:
-    value = vector.mapping("window").get(field)
-    if value is None:
-        raise VectorError(f"`window` has no `{field}`; a window of this kind needs one.")
-    return value
+def _reads_session_store(vector: Vector) -> bool:
+    """Whether sessions stay where they can be merged.
+
+    Kafka's store keeps them longer than grace, which only says which records come too late. Where none does, and
+    nothing waits for the close, they might as well stay forever.
+    """
+    waits = emit_of(vector) == "on_close" or vector.get("trigger") is not None
+    return peer_of(vector) == "kafka" and not waits and vector.get("dropped") is None
 
 
 def _choice(field: str, value: Any, choices: dict[str, Any]) -> Any:

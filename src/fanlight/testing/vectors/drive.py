@@ -62,6 +62,9 @@ class Driver(Protocol):
     def state(self) -> pa.Table:
         """The live windows and what is in them."""
 
+    def reached(self) -> Timestamp:
+        """The watermark that the last step acted on."""
+
 
 class EmbeddedDriver:
     """The standalone operator of the embedded engine."""
@@ -110,6 +113,10 @@ class EmbeddedDriver:
     def state(self) -> pa.Table:
         """The live windows and what is in them."""
         return self._operator.windows()
+
+    def reached(self) -> Timestamp:
+        """The watermark that the last step acted on."""
+        return self._operator.watermark
 
 
 def spark_driver(spec: WindowSpec, schema: pa.Schema) -> Driver:

@@ -14,6 +14,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, Timestamp
 from fanlight.model.triggers import OnSignal
 from fanlight.model.watermarks import BoundedDisorder
+from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan
 from fanlight.operators.reading import Question, windows_table
@@ -60,10 +61,8 @@ class MicroBatches(ABC):
         """Take records in, as one step."""
         if self._per_record and len(records) > 1:
             raise NotAdoptedError("Spark judges a micro-batch as a whole, and this bundle is judged record by record")
-        times, faults = read_times(records.column(self.spec.time), self.spec.unit)
-        readable = times[faults == 0]
         self._move(clock)
-        self._watermarks.observe(side, int(readable.max()) if len(readable) else None, self._clock)
+        self._watermarks.observe(side, self._greatest(records), self._clock)
         self._step(records)
 
     def watermark(self, watermark: Timestamp, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
@@ -101,7 +100,19 @@ class MicroBatches(ABC):
     def dead_letters(self) -> pa.Table:
         """The dead letters since the last call."""
         buried, self._letters = self._letters, []
-        return pa.Table.from_batches(buried, schema=DeadLetters(self.plan.schema).schema)
+        return pa.Table.from_batches(buried, schema=DeadLetters(self.plan.schema, of_times=self.plan.of_times).schema)
+
+    def reached(self) -> Timestamp:
+        """The watermark that the last micro-batch acted on."""
+        return self._watermarks.current
+
+    def _greatest(self, records: pa.RecordBatch) -> Timestamp | None:
+        """The greatest event time; windows of another time read none."""
+        if self.spec.window.domain is not TimeDomain.EVENT:
+            return None
+        times, faults = read_times(records.column(self.spec.time), self.spec.unit)
+        readable = times[faults == 0]
+        return int(readable.max()) if len(readable) else None
 
     def _move(self, clock: Timestamp | None) -> None:
         if clock is not None:

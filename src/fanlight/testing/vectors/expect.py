@@ -8,9 +8,10 @@ from typing import Any
 from fanlight.errors import VectorError
 from fanlight.model.firing import Op
 from fanlight.testing.vectors.compare import Comparison, Expected
-from fanlight.testing.vectors.declare import is_on_close_view, peer_of
+from fanlight.testing.vectors.declare import is_on_close_view
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import OP, Row
+from fanlight.testing.vectors.peers import peer_of
 from fanlight.testing.vectors.play import Played
 
 _OVER_STEPS = ("each_step", "since_last", "end_total")

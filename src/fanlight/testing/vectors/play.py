@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanlight.errors import VectorError
+from fanlight.model.firing import Op
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import Timestamp
 from fanlight.testing.vectors.columns import Columns
+from fanlight.testing.vectors.declare import updates_replace
 from fanlight.testing.vectors.drive import NO_WORD, Driver, Word
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import moment
-from fanlight.testing.vectors.observe import Row, firing_rows, letter_rows, window_rows
+from fanlight.testing.vectors.observe import OP, Row, firing_rows, letter_rows, window_rows
 
 
 @dataclass(slots=True)
@@ -29,9 +31,11 @@ def play(vector: Vector, spec: WindowSpec, columns: Columns, driver: Driver, *, 
     """Play every step; `states` are the steps after which the live windows are read."""
     player = _Player(columns, driver, one_by_one=_one_by_one(vector))
     played = Played()
+    replaces = updates_replace(vector)
     for index, step in enumerate(vector.steps):
         player.take(step)
-        played.firings.append(firing_rows(driver.firings(), spec))
+        fired = firing_rows(driver.firings(), spec)
+        played.firings.append([row for row in fired if row[OP] != Op.RETRACT.code] if replaces else fired)
         played.letters.append(letter_rows(driver.dead_letters()))
         if index in states:
             played.states[index] = window_rows(driver.state(), spec)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from fanlight.testing.vectors.accumulate import accumulate
 from fanlight.testing.vectors.adopt import NotAdoptedError, refuse
 from fanlight.testing.vectors.assign import assign, assign_groups
+from fanlight.testing.vectors.chain import chained
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import declare, is_on_close_view
 from fanlight.testing.vectors.drive import ENGINES
@@ -62,8 +64,10 @@ def _window_agg(vector: Vector, engine: str) -> list[str]:
 
 _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
     "window_agg": _window_agg,
-    "assign": lambda vector, _: assign(vector),
-    "assign_groups": lambda vector, _: assign_groups(vector),
+    "window_agg_chain": chained,
+    "assign": assign,
+    "assign_groups": assign_groups,
+    "accumulation": accumulate,
     "watermark_merge": lambda vector, _: emitted_watermarks(vector),
     "watermark_gen": lambda vector, _: emitted_watermarks(vector),
 }

@@ -32,9 +32,14 @@ _POLICIES = {"early", "late", "default", "only_updated_panes"}
 
 
 def trigger_of(vector: Vector) -> Trigger:
-    """What the vector says about when a pane fires: its trigger, or else how it emits."""
+    """What the vector says about when a pane fires: its trigger, or else how it emits.
+
+    A count window that a peer spells as a trigger after every so many records fires when it is full.
+    """
     declared = vector.get("trigger")
-    return _emitting(emit_of(vector)) if declared is None else read(declared)
+    if declared is None:
+        return _emitting(emit_of(vector))
+    return AtWatermark() if declared == {"repeat": {"count": _stride(vector)}} else read(declared)
 
 
 def updated_only(vector: Vector) -> bool:
@@ -51,6 +56,12 @@ def emit_of(vector: Vector) -> str | None:
     if emit is not None and not isinstance(emit, str):
         raise VectorError(f"`emit` ({emit!r}) must be a word such as on_close.")
     return emit
+
+
+def _stride(vector: Vector) -> Any:
+    """After how many records the next count window is full."""
+    window = vector.mapping("window")
+    return {"count_tumbling": window.get("size"), "count_sliding": window.get("slide")}.get(str(window.get("kind")))
 
 
 def _emitting(emit: str | None) -> Trigger:

@@ -1,0 +1,114 @@
+"""Several reducers as one: a struct with a field for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fanlight.kernels.ranges_combined import merged_ranges
+from fanlight.kernels.reducers.inputs import input_values
+from fanlight.kernels.reducers.reducer import MessageReducer, Reducer
+
+if TYPE_CHECKING:
+    from fanlight.kernels.groups import Column, Groups, Ints
+    from fanlight.kernels.ranges_spans import Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several: its field in the struct, its reducer, and its columns among those of the whole."""
+
+    name: str
+    reducer: Reducer | MessageReducer
+    columns: tuple[str, ...]
+
+    def input(self, given: dict[str, pa.Array]) -> pa.Array | None:
+        """What this part works on, out of the columns of the whole."""
+        return input_values(self.columns, [given[name] for name in self.columns])
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    parts: tuple[Part, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def output(self) -> pa.DataType:
+        return pa.struct([pa.field(part.name, part.reducer.output) for part in self.parts])
+
+    def _given(self, values: pa.Array | None) -> dict[str, pa.Array]:
+        """The columns of the whole by name."""
+        if values is None:
+            return {}
+        return dict(zip(self.columns, values.flatten() if len(self.columns) > 1 else [values], strict=True))
+
+    def _struct(self, values: list[pa.Array]) -> pa.Array:
+        return pa.StructArray.from_arrays(values, fields=list(self.output))
+
+
+@dataclass(frozen=True, slots=True)
+class Composites(_Parts):
+    """A struct of incremental aggregates; the columns of its partial are those of its parts, one after the other."""
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        return tuple(
+            field.with_name(f"{part.name}.{field.name}")
+            for part, reducer in zip(self.parts, self._reducers, strict=True)
+            for field in reducer.fields
+        )
+
+    def partial(self, values: pa.Array | None, times: Ints, groups: Groups, sizes: Ints) -> list[Column]:
+        given = self._given(values)
+        return [
+            column
+            for part, reducer in zip(self.parts, self._reducers, strict=True)
+            for column in reducer.partial(part.input(given), times, groups, sizes)
+        ]
+
+    def merge(self, partials: list[Any], groups: Groups) -> list[Column]:
+        return [column for reducer, own in self._each(partials) for column in reducer.merge(own, groups)]
+
+    def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
+        pairs = zip(self._each(left), self._each(right), strict=True)
+        return [column for (reducer, own), (_, other) in pairs for column in reducer.combine(own, other)]
+
+    def scan(self, partials: list[Any], spans: Spans) -> list[Column]:
+        return [column for reducer, own in self._each(partials) for column in merged_ranges(reducer, own, spans)]
+
+    def identity(self, count: int) -> list[Column]:
+        return [column for reducer in self._reducers for column in reducer.identity(count)]
+
+    def finish(self, partials: list[Any]) -> pa.Array:
+        return self._struct([reducer.finish(own) for reducer, own in self._each(partials)])
+
+    @property
+    def _reducers(self) -> list[Reducer]:
+        return [part.reducer for part in self.parts if isinstance(part.reducer, Reducer)]
+
+    def _each(self, partials: list[Any]) -> list[tuple[Reducer, list[Any]]]:
+        """Each reducer with its own columns."""
+        each, place = [], 0
+        for reducer in self._reducers:
+            width = len(reducer.fields)
+            each.append((reducer, partials[place : place + width]))
+            place += width
+        return each
+
+
+@dataclass(frozen=True, slots=True)
+class CompositesOfMessages(_Parts):
+    """A struct of aggregates of which one needs the messages; the others are folded over them too."""
+
+    def compute(self, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups) -> pa.Array:
+        given, sizes = self._given(values), groups.sizes()
+
+        def value(part: Part) -> pa.Array:
+            own = part.input(given)
+            if isinstance(part.reducer, MessageReducer):
+                return part.reducer.compute(own, times, arrivals, groups)
+            return part.reducer.finish(part.reducer.partial(own, times, groups, sizes))
+
+        return self._struct([value(part) for part in self.parts])

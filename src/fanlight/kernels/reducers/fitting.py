@@ -1,0 +1,121 @@
+"""Whether an aggregate fits the type of its column; and the words where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fanlight.errors import InputError
+from fanlight.kernels.reducers.arrow import ArrowOrder, is_ordered
+from fanlight.kernels.reducers.decimals import WIDEST
+from fanlight.kernels.reducers.hashing import is_hashed
+from fanlight.kernels.reducers.messages import is_hashable, is_listable
+from fanlight.kernels.reducers.order import NumpyOrder
+from fanlight.kernels.reducers.sorting import has_ranks
+from fanlight.kernels.reducers.values import dtype_of, is_moment
+
+if TYPE_CHECKING:
+    from fanlight.kernels.reducers.order import Order
+    from fanlight.model.aggregates import Aggregate
+
+_ONE_FIELD = "Take one of its fields, or cast it to a number, a time, a string or binary."
+
+
+def name_of(aggregate: Aggregate) -> str:
+    """What messages call an aggregate."""
+    return aggregate.__class__.__name__
+
+
+def refusal(aggregate: Aggregate, kind: pa.DataType, why: str, remedy: str, column: str | None = None) -> InputError:
+    """A column that does not fit: what it is, why that will not do, what to do."""
+    return InputError(f"{name_of(aggregate)}: `{column or aggregate.column}` is {kind}, {why}. {remedy}")
+
+
+def order_of(aggregate: Aggregate, kind: pa.DataType, column: str | None = None, *, least: bool) -> Order:
+    """The order of single values, or a refusal."""
+    if dtype_of(kind) is not None:
+        return NumpyOrder.of(kind, least=least)
+    if is_ordered(kind):
+        return ArrowOrder(kind, least)
+    raise refusal(aggregate, kind, "whose values have no order", _ONE_FIELD, column)
+
+
+def truth_of(aggregate: Aggregate, kind: pa.DataType, *, least: bool) -> Order:
+    """The order of true and false, or a refusal."""
+    if not pa.types.is_boolean(kind):
+        remedy = "Make it a bool first, by a comparison such as `price > 0`."
+        raise refusal(aggregate, kind, "which is neither true nor false", remedy)
+    return NumpyOrder.of(kind, least=least)
+
+
+def scale_of(aggregate: Aggregate, kind: Any) -> int:
+    """The scale of decimals whose sum has room, or a refusal."""
+    if kind.precision > WIDEST:
+        why = f"whose sum may need more than the 38 digits there are; {WIDEST} are allowed"
+        raise refusal(aggregate, kind, why, f"Cast it to decimal128({WIDEST}, {min(kind.scale, WIDEST)}).")
+    scale: int = kind.scale
+    return scale
+
+
+def require_number(aggregate: Aggregate, kind: pa.DataType, column: str | None = None) -> None:
+    """Refuse what is neither an integer, a float nor a decimal."""
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise not_a_number(aggregate, kind, column)
+
+
+def require_ranks(aggregate: Aggregate, kind: pa.DataType, column: str | None = None) -> None:
+    """Refuse what has no order, neither by itself nor field by field."""
+    if not has_ranks(kind):
+        raise refusal(aggregate, kind, "whose values have no order", _ONE_FIELD, column)
+
+
+def require_keys(aggregate: Aggregate, kind: pa.DataType, column: str | None = None) -> None:
+    """Refuse what cannot be told apart and ordered by its value: single values, or structs of them."""
+    require_ranks(aggregate, kind, column)
+    if pa.types.is_struct(kind) and any(pa.types.is_struct(field.type) for field in kind):
+        raise refusal(aggregate, kind, "a struct in which there are others", "Lift their fields up.", column)
+
+
+def require_hashable(aggregate: Aggregate, kind: pa.DataType) -> None:
+    """Refuse what Arrow cannot group by."""
+    if not is_hashable(kind):
+        remedy = "Count one of its fields, or cast it to string."
+        raise refusal(aggregate, kind, "whose values Arrow cannot tell apart", remedy)
+
+
+def require_hash(aggregate: Aggregate, kind: pa.DataType) -> None:
+    """Refuse what is neither a number, a time, text nor bytes."""
+    if not is_hashed(kind):
+        raise refusal(aggregate, kind, "whose values have no hash", _ONE_FIELD)
+
+
+def require_listable(aggregate: Aggregate, kind: pa.DataType) -> None:
+    """Refuse what Arrow cannot put in another order."""
+    if not is_listable(kind):
+        raise refusal(aggregate, kind, "which Arrow cannot reorder", "Cast what it holds to plain types.")
+
+
+def require_text(aggregate: Aggregate, kind: pa.DataType) -> None:
+    """Refuse what is not text."""
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise refusal(aggregate, kind, "which is not text", "Cast it to string first.")
+
+
+def not_a_number(aggregate: Aggregate, kind: pa.DataType, column: str | None = None) -> InputError:
+    """A refusal of what cannot be added."""
+    if pa.types.is_boolean(kind):
+        remedy = "Use count or any, or cast it to int64 to count what is true."
+    elif is_moment(kind) or pa.types.is_duration(kind):
+        remedy = "Cast it to int64, or use min, max, first or last."
+    else:
+        remedy = "Cast it to int64, float64 or decimal128, or use count."
+    return refusal(aggregate, kind, "which is not a number", remedy, column)
+
+
+def unknown(aggregate: Aggregate) -> InputError:
+    """An aggregate that nobody here has heard of."""
+    return InputError(
+        f"{name_of(aggregate)}: nothing computes this aggregate on `{aggregate.column}`. "
+        "Use one that fanlight names, or subclass UserAggregate."
+    )

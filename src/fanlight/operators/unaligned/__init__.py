@@ -1,0 +1,1 @@
+"""Windows that each key has for itself: panes kept by where they end."""

@@ -1,0 +1,129 @@
+"""Records kept one by one, each as partials with its key and time, for windows that overlap as they like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.fold import Partials
+from fanlight.kernels.groups import Bools, Groups, Ints
+from fanlight.kernels.keys import KeyCodes, encode_loosely
+from fanlight.kernels.ranges_order import sort_by_key_time
+from fanlight.operators.log import ChunkLog
+from fanlight.operators.plan import Plan
+from fanlight.operators.taken import Taken
+from fanlight.state.store import ChunkStore
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """Records as partials, one row each."""
+
+    keys: list[pa.Array]
+    times: Ints
+    flags: Bools
+    """Whether a record is marked: where sessions end on a column, those that end one."""
+    partials: Partials
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @staticmethod
+    def of(plan: Plan, taken: Taken, flags: Bools | None = None) -> Atoms:
+        """The records of a bundle, in the order they came."""
+        alone = Groups(np.arange(len(taken)), len(taken))
+        times = taken.bundle.times
+        partials = plan.fold.partial(taken.values(plan), times, alone, taken.counted(plan), taken.arrivals)
+        marked = np.zeros(len(taken), np.bool_) if flags is None else flags
+        return Atoms(taken.keys(plan), times, marked, partials)
+
+    def take(self, rows: Ints) -> Atoms:
+        """The rows at `rows`, in that order."""
+        places = pa.array(rows)
+        keys = [column.take(places) for column in self.keys]
+        return Atoms(keys, self.times[rows], self.flags[rows], self.partials.take(rows))
+
+    @staticmethod
+    def concat(parts: list[Atoms]) -> Atoms:
+        """The rows of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Atoms(
+            [pa.concat_arrays(same) for same in zip(*(part.keys for part in parts), strict=True)],
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.flags for part in parts]),
+            Partials.concat([part.partials for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SortedAtoms:
+    """Rows in the order of their key codes and times."""
+
+    found: KeyCodes
+    codes: Ints
+    times: Ints
+    order: Ints
+    """Which row, before they were sorted, each is."""
+
+    @staticmethod
+    def of(atoms: Atoms) -> SortedAtoms:
+        """Sort rows. Codes follow the order of the keys, so that results come out in it."""
+        found = encode_loosely(atoms.keys, len(atoms), in_order=True)
+        order, codes, times = sort_by_key_time(found.codes, atoms.times)
+        return SortedAtoms(found, codes, times, order)
+
+
+class AtomLog:
+    """The records of a shard by time, from the earliest one that a window can still need."""
+
+    def __init__(self, plan: Plan, store: ChunkStore, width: int) -> None:
+        self._plan = plan
+        self._width = width
+        self._log = ChunkLog(store, "atoms")
+        own = [pa.field("time", pa.int64()), pa.field("flag", pa.bool_())]
+        self._own = len(own)
+        self._schema = pa.schema([*own, *plan.key_fields, *plan.fold.fields])
+
+    def append(self, atoms: Atoms) -> None:
+        """Keep records. Slices with many small chunks are written as one."""
+        if not len(atoms):
+            return
+        slices = atoms.times // self._width
+        order = np.argsort(slices, kind="stable")
+        if not np.array_equal(order, np.arange(len(order))):
+            atoms, slices = atoms.take(order), slices[order]
+        touched = self._log.append(slices, self._batch(atoms))
+        for slice_ in self._log.crowded(touched):
+            self._log.replace(slice_, self._batch(self._read([slice_])))
+
+    def between(self, first: int, last: int) -> Atoms:
+        """The records with `first <= time < last`, in the order they came within a slice."""
+        slices = self._log.slices
+        near = self._read(slices[(slices >= first // self._width) & (slices <= (last - 1) // self._width)].tolist())
+        inside = (near.times >= first) & (near.times < last)
+        return near if inside.all() else near.take(np.flatnonzero(inside))
+
+    def retire(self, before: int) -> None:
+        """Forget records before a time, whole slices at once."""
+        slices = self._log.slices
+        self._log.retire(slices[(slices + 1) * self._width <= before].tolist())
+
+    def _batch(self, atoms: Atoms) -> pa.RecordBatch:
+        own = [pa.array(atoms.times), pa.array(atoms.flags)]
+        return pa.record_batch([*own, *atoms.keys, *self._plan.fold.to_arrays(atoms.partials)], schema=self._schema)
+
+    def _read(self, slices: list[int]) -> Atoms:
+        _, chunks = self._log.read(slices)
+        table = pa.Table.from_batches(chunks, schema=self._schema).combine_chunks()
+        columns = table.to_batches()[0].columns if len(table) else [pa.array([], f.type) for f in self._schema]
+        width = len(self._plan.key_fields)
+        rest = columns[self._own :]
+        return Atoms(
+            rest[:width],
+            columns[0].to_numpy(),
+            columns[1].to_numpy(zero_copy_only=False),
+            self._plan.fold.from_arrays(rest[width:]),
+        )

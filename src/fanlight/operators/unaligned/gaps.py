@@ -1,0 +1,50 @@
+"""How long the silence is that ends a session, record by record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.errors import InputError
+from fanlight.kernels.groups import Bools, Ints
+from fanlight.model.sessions import Session
+from fanlight.model.spec import TimeUnit, WindowSpec
+from fanlight.model.timestamp import LATEST
+from fanlight.operators.plan import Plan, plain
+from fanlight.operators.taken import Taken
+
+_MICROS = {TimeUnit.MICROSECONDS: 1, TimeUnit.MILLISECONDS: 1_000, TimeUnit.SECONDS: 1_000_000}
+
+
+def ends_of(plan: Plan, kind: Session, taken: Taken) -> tuple[Ints, Bools]:
+    """Where the interval of each record ends, and which records have none because their gap is not above zero."""
+    times = taken.bundle.times
+    if kind.gap is not None:
+        return times + kind.gap.micros, np.zeros(len(times), np.bool_)
+    assert kind.gap_from is not None
+    gaps, missing = _gaps(plan.spec, kind.gap_from, plain(taken.bundle.batch.column(kind.gap_from)))
+    return times + gaps, missing | (gaps <= 0)
+
+
+def check_gap(name: str, kind: pa.DataType) -> None:
+    """Refuse a column that holds no lengths of time."""
+    if not (pa.types.is_integer(kind) or pa.types.is_duration(kind)):
+        raise InputError(
+            f"session: `gap_from` {name!r} is {kind}, which says no length of time. "
+            "Use whole numbers in the unit of the time column, or a duration."
+        )
+
+
+def _gaps(spec: WindowSpec, name: str, column: pa.Array) -> tuple[Ints, Bools]:
+    check_gap(name, column.type)
+    missing = np.asarray(column.is_null())
+    if pa.types.is_duration(column.type):
+        gaps = column.cast(pa.duration("us")).cast(pa.int64())
+        return _numbers(gaps, 1), missing
+    return _numbers(column.cast(pa.int64()), _MICROS[spec.unit]), missing
+
+
+def _numbers(column: pa.Array, scale: int) -> Ints:
+    """Gaps in microseconds, none so long that its end is past all time."""
+    numbers: Ints = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return np.clip(numbers, -(LATEST // scale), LATEST // scale) * scale

@@ -1,0 +1,182 @@
+"""Records joining panes that each key has for itself: what a kind of window answers for one bundle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.fold import Partials
+from fanlight.kernels.groups import Bools, Groups, Ints
+from fanlight.kernels.keys import KeyCodes
+from fanlight.model.letters import Reason
+from fanlight.operators.accounting import Accounting, DeadLetters
+from fanlight.operators.examiner import Examiner, Phase
+from fanlight.operators.folding import least_times, wants_times
+from fanlight.operators.frame import Frame
+from fanlight.operators.lateness import Lateness
+from fanlight.operators.panes import Moment
+from fanlight.operators.plan import Plan
+from fanlight.operators.taken import Taken
+from fanlight.operators.trigger import News
+from fanlight.operators.unaligned.buckets import Buckets
+from fanlight.state.store import ChunkStore
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What came of a bundle: the records that were accepted, the panes they are in now, the panes these replace."""
+
+    taken: Taken
+    frame: Frame
+    touched: Bools
+    replaced: Frame | None = None
+
+
+class Joining(Protocol):
+    """One kind of unaligned window on one shard."""
+
+    def join(self, taken: Taken, moment: Moment) -> Joined:
+        """Judge records and let them join their panes; their triggers have been told."""
+
+    def reach(self, moment: Moment) -> tuple[int, int]:
+        """Up to which end the windows that time can move are closed, and expired."""
+
+    def phase(self, frame: Frame, moment: Moment) -> Phase:
+        """Which of these panes' windows are closed and expired."""
+
+    def retire(self, moment: Moment) -> None:
+        """Forget what no window can need any more."""
+
+
+class ByWatermark:
+    """What kinds say whose windows follow the watermark and that keep nothing beside their panes."""
+
+    def reach(self, moment: Moment) -> tuple[int, int]:
+        """Up to which end windows are closed, and expired."""
+        return moment.closed, moment.expired
+
+    def phase(self, frame: Frame, moment: Moment) -> Phase:
+        """Which of these panes' windows are closed and expired."""
+        return Phase.of(frame, moment)
+
+    def retire(self, moment: Moment) -> None:
+        """There is nothing to forget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a kind of window works with on one shard."""
+
+    plan: Plan
+    store: ChunkStore
+    examiner: Examiner
+    buckets: Buckets
+    lateness: Lateness
+    letters: DeadLetters
+    accounting: Accounting
+
+    def bury(self, taken: Taken, dead: Bools, reason: Reason) -> Taken:
+        """Make dead letters of records; those that are left."""
+        if not dead.any():
+            return taken
+        bundle = taken.bundle
+        self.accounting.dead_letters += self.letters.bury(bundle.batch, dead, reason, bundle.watermarks)
+        return taken.where(~dead)
+
+    def fold(self, taken: Taken, rows: Ints | None, groups: Groups) -> tuple[Partials, Ints | None]:
+        """What records bring to each group, and the least of their times where the trigger asks for it."""
+        values, times, arrivals = taken.values(self.plan), taken.bundle.times, taken.arrivals
+        counted = taken.counted(self.plan)
+        if rows is not None:
+            places = pa.array(rows)
+            values = [None if column is None else column.take(places) for column in values]
+            times, arrivals = times[rows], arrivals[rows]
+            counted = None if counted is None else counted[rows]
+        least = least_times(times, groups) if wants_times(self.plan.spec) else None
+        return self.plan.fold.partial(values, times, groups, counted, arrivals), least
+
+    def nothing(self, taken: Taken) -> Joined:
+        """No record joined anything."""
+        return Joined(taken, self.examiner.shape.none(), np.zeros(0, np.bool_))
+
+
+def handed_on(
+    plan: Plan, examiner: Examiner, fresh: Frame, olds: Frame, owners: Ints, moment: Moment
+) -> tuple[Frame, Bools]:
+    """The panes of `fresh` with what the old panes hand on, and which old panes have become another one.
+
+    `owners` is the new pane of each old one. A new pane with the bounds of its only old one is that pane.
+    """
+    if not len(olds):
+        return fresh, np.zeros(0, np.bool_)
+    groups = Groups(owners, len(fresh))
+    closed = fresh.windows <= moment.closed_before
+    fresh.state |= examiner.trigger.merged(olds.state, groups, closed)
+    np.add.at(fresh.state["pending"], owners, olds.state["pending"])
+    held = np.zeros(len(fresh), np.bool_)
+    # What waits in a session that is still open came in time, also for the shorter one that a cut makes of it.
+    waiting = olds.state["held"] | ((olds.windows > moment.closed_before) & (olds.state["pending"] > 0))
+    held[owners[waiting]] = True
+    fresh.state["held"] = held & closed
+    present, compact = np.unique(owners, return_inverse=True)
+    merged = plan.fold.merge(olds.partials, Groups(compact, len(present)))
+    fresh.partials = merged if len(present) == len(fresh) else fresh.partials.put(present, merged)
+    alone = groups.sizes()[owners] == 1
+    same = alone & (olds.windows == fresh.windows[owners]) & (olds.state["start"] == fresh.state["start"][owners])
+    for name, column in olds.state.items():  # nothing was merged there
+        fresh.state[name][owners[same]] = column[same]
+    if fresh.shown:
+        fresh.show(owners[same], [column.filter(pa.array(same)) for column in olds.shown])
+    return fresh, ~same
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouping:
+    """Panes and records gathered anew: the new pane of each, and each new pane's key and bounds."""
+
+    owners: Ints
+    """The new pane of each live one."""
+    came: Ints
+    """The new pane of each (record, window) pair."""
+    codes: Ints
+    starts: Ints
+    ends: Ints
+
+    def of(self, live: Bools) -> Regrouping:
+        """The same new panes, with only those of the live ones."""
+        return Regrouping(self.owners[live], self.came, self.codes, self.starts, self.ends)
+
+
+def regroup(
+    room: Room, live: Frame, taken: Taken, rows: Ints | None, regrouping: Regrouping, found: KeyCodes, moment: Moment
+) -> Joined:
+    """Let records join panes. Live panes that nothing came to stay as they are.
+
+    `rows` is the record of each pair; None if there is one for each.
+    """
+    count = len(regrouping.ends)
+    touched = np.zeros(count, np.bool_)
+    touched[regrouping.came] = True
+    number = np.cumsum(touched) - 1
+    changing = touched[regrouping.owners]
+    olds = live.where(changing)
+    room.buckets.rest(live.where(~changing))
+    room.buckets.change(olds)
+    fresh = room.examiner.shape.fresh(regrouping.ends[touched], found.take(regrouping.codes[touched]))
+    fresh.state["start"] = regrouping.starts[touched]
+    frame, gone = handed_on(room.plan, room.examiner, fresh, olds, number[regrouping.owners[changing]], moment)
+    groups = Groups(number[regrouping.came], len(frame))
+    came, least = room.fold(taken, rows, groups)
+    tell(room, frame, came, least, moment)
+    return Joined(taken, frame, np.ones(len(frame), np.bool_), olds.where(gone) if gone.any() else None)
+
+
+def tell(room: Room, frame: Frame, came: Partials, least: Ints | None, moment: Moment) -> None:
+    """Add what came to the panes, one row of partials for each, and tell their triggers."""
+    frame.partials = room.plan.fold.combine(frame.partials, came)
+    frame.state["pending"] += came.rows
+    earliest = np.zeros(len(frame), np.int64) if least is None else least
+    room.examiner.trigger.told(frame.state, came.rows > 0, News(came.rows, moment.clock, earliest))

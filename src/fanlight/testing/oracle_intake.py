@@ -1,0 +1,97 @@
+"""What becomes of a bundle: which pane is told of which records, which panes are replaced, who is left out.
+
+`Given` is the intake of windows that a record alone decides; sessions and sliding windows have their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fanlight.model.letters import Reason
+from fanlight.model.spec import WindowSpec
+from fanlight.model.windows import Window
+from fanlight.testing.oracle_firing import Entry, Pane
+from fanlight.testing.oracle_reach import Reach, closed, expired, too_far_back
+from fanlight.testing.oracle_time import Arrival
+from fanlight.testing.oracle_triggers import Node
+from fanlight.testing.oracle_windows import windows_of
+from fanlight.testing.script import Key
+
+Place = tuple[Key, Window]
+Panes = dict[Place, Pane]
+
+
+@dataclass(slots=True)
+class Intake:
+    """What became of a bundle. `dead` says of a record's number why it was not accepted."""
+
+    told: dict[Place, list[Entry]] = field(default_factory=dict)
+    replaced: list[Pane] = field(default_factory=list)
+    dead: dict[int, Reason] = field(default_factory=dict)
+    accepted: int = 0
+
+
+class Joining(Protocol):
+    """How one kind of window takes a bundle in."""
+
+    def take_in(self, arrivals: Sequence[Arrival], before: Reach) -> Intake:
+        """Judge the records and let the accepted ones join their panes; `before` is the reach before the step."""
+
+
+class Given:
+    """Records join the windows they are in, whatever else came."""
+
+    def __init__(self, spec: WindowSpec, panes: Panes) -> None:
+        self.spec = spec
+        self.panes = panes
+
+    def take_in(self, arrivals: Sequence[Arrival], before: Reach) -> Intake:
+        intake = Intake()
+        for arrival in arrivals:
+            windows = self._judge(arrival)
+            if isinstance(windows, Reason):
+                intake.dead[arrival.number] = windows
+                continue
+            intake.accepted += 1
+            for window in windows:
+                place = (arrival.key, window)
+                pane = self.panes.setdefault(place, Pane(*place, Node.of(self.spec.trigger)))
+                entry = entry_of(self.spec, arrival, window, before)
+                pane.join([entry])
+                intake.told.setdefault(place, []).append(entry)
+        return intake
+
+    def _judge(self, arrival: Arrival) -> list[Window] | Reason:
+        """The windows a record joins, or why it joins none."""
+        windows = windows_of(self.spec, arrival.record, arrival.time)
+        if not windows:
+            return Reason.NO_WINDOW
+        if too_far_back(self.spec, arrival.time, arrival.reach):
+            return Reason.EXPIRED
+        alive = [window for window in windows if not expired(self.spec, window, arrival.reach)]
+        if not alive:
+            return Reason.EXPIRED
+        return [window for window in alive if not self._finished(arrival.key, window)] or Reason.FINISHED
+
+    def _finished(self, key: Key, window: Window) -> bool:
+        pane = self.panes.get((key, window))
+        return pane is not None and pane.trigger.finished
+
+
+def entry_of(spec: WindowSpec, arrival: Arrival, window: Window, before: Reach) -> Entry:
+    """A record as it comes to a pane."""
+    return Entry(
+        arrival.number,
+        arrival.record,
+        arrival.time,
+        behind=arrival.time < arrival.reach.watermark,
+        came_before_close=not closed(spec, window, before.of(arrival.key)),
+    )
+
+
+def by_key(arrivals: Sequence[Arrival]) -> Iterator[tuple[Key, list[Arrival]]]:
+    """The arrivals of each key, in order of arrival."""
+    for key in dict.fromkeys(arrival.key for arrival in arrivals):
+        yield key, [arrival for arrival in arrivals if arrival.key == key]

@@ -1,0 +1,95 @@
+"""The shapes of a timeline: each meaning has one of its own.
+
+Records: a circle is accepted, a diamond late, a cross a dead letter.
+Firings: a triangle is EARLY, a square ON_TIME, a diamond LATE.
+"""
+
+from __future__ import annotations
+
+from fanlight.model.firing import Timing
+from fanlight.viz.played import Arrival, Fate
+from fanlight.viz.style import SMALL, width_of
+from fanlight.viz.svg import Canvas, number
+
+MARK = 10.0
+"""How wide the mark of a firing is."""
+
+_RADIUS = 9.0
+_CROSS = 5.0
+
+
+def class_of(timing: Timing) -> str:
+    """What the style calls a timing."""
+    return timing.name.lower()
+
+
+def draw_firing(canvas: Canvas, timing: Timing, x: float, y: float) -> None:
+    """The mark of a firing, centred."""
+    half = MARK / 2
+    match timing:
+        case Timing.EARLY:
+            draw_polygon(canvas, "early", (x, y - half), (x + half, y + half), (x - half, y + half))
+        case Timing.ON_TIME:
+            canvas.draw("rect", class_="on_time", x=x - 4, y=y - 4, width=8.0, height=8.0)
+        case Timing.LATE:
+            _diamond(canvas, "late", x, y, half + 0.5)
+
+
+def record_width(arrival: Arrival) -> tuple[float, float]:
+    """How far a record's mark reaches to the left and to the right of its time."""
+    if arrival.fate is Fate.DEAD:
+        return _CROSS + 2, _CROSS + 6 + width_of(letter_text(arrival), SMALL)
+    half = _half_width(arrival)
+    return half, half
+
+
+def letter_text(arrival: Arrival) -> str:
+    """What stands beside a dead letter: its step and its reason."""
+    return f"{arrival.step} {arrival.reason}"
+
+
+def draw_record(canvas: Canvas, arrival: Arrival, x: float, y: float, *, text_left: bool = False) -> None:
+    """The mark of a record, with the number of the step that brought it."""
+    if arrival.fate is Fate.DEAD:
+        draw_cross(canvas, x, y, _CROSS)
+        place = x - _CROSS - 6 if text_left else x + _CROSS + 6
+        class_ = "small dead right" if text_left else "small dead"
+        canvas.draw("text", letter_text(arrival), class_=class_, x=place, y=y + 4)
+        return
+    half = _half_width(arrival)
+    if arrival.fate is Fate.LATE:
+        _diamond(canvas, "late_record", x, y, half)
+    else:
+        canvas.draw("rect", class_="record", x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=_RADIUS)
+    canvas.draw("text", str(arrival.step), class_="small in_record middle", x=x, y=y + 4)
+
+
+def draw_dot(canvas: Canvas, arrival: Arrival, x: float, y: float) -> None:
+    """A record among the steps: small, without a number."""
+    match arrival.fate:
+        case Fate.DEAD:
+            draw_cross(canvas, x, y, 3.5)
+        case Fate.LATE:
+            _diamond(canvas, "late_record", x, y, 5.0)
+        case Fate.ACCEPTED:
+            canvas.draw("circle", class_="record", cx=x, cy=y, r=3.5)
+
+
+def draw_cross(canvas: Canvas, x: float, y: float, half: float) -> None:
+    """The mark of a dead letter, centred."""
+    left, right, top, bottom = (number(edge) for edge in (x - half, x + half, y - half, y + half))
+    canvas.draw("path", class_="cross", d=f"M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
+
+
+def _half_width(arrival: Arrival) -> float:
+    digits = width_of(str(arrival.step), SMALL)
+    return max(_RADIUS, digits / 2 + 4) + (3 if arrival.fate is Fate.LATE else 0)
+
+
+def _diamond(canvas: Canvas, class_: str, x: float, y: float, half: float) -> None:
+    draw_polygon(canvas, class_, (x, y - half), (x + half, y), (x, y + half), (x - half, y))
+
+
+def draw_polygon(canvas: Canvas, class_: str, *points: tuple[float, float]) -> None:
+    """A closed shape through these points."""
+    canvas.draw("polygon", class_=class_, points=" ".join(f"{number(x)},{number(y)}" for x, y in points))

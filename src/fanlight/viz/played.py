@@ -1,0 +1,250 @@
+"""A run on the embedded engine, kept as the values a picture needs: arrivals, panes with their firings, moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.embedded.sources import Records, as_batch
+from fanlight.embedded.standalone import WindowOperator
+from fanlight.kernels.times import read_times
+from fanlight.model.counting import Counting, Scope
+from fanlight.model.firing import Op, Timing
+from fanlight.model.spec import TimeUnit, WindowSpec
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
+from fanlight.model.windows import TimeDomain, Window
+from fanlight.operators.plan import plain
+
+Key = tuple[Any, ...]
+
+_PLACE = "fanlight.viz.place"
+"""A column that travels with every record, so that a dead letter says exactly which one it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of a picture takes in; any of it may be missing. A bundle of records alone is a step too."""
+
+    records: Records | None = None
+    watermark: TimestampLike | None = None
+    clock: TimestampLike | None = None
+
+
+class Fate(Enum):
+    """What became of a record."""
+
+    ACCEPTED = "accepted"
+    LATE = "late"  # accepted, after a window that it changed had closed
+    DEAD = "dead letter"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One record: the step that brought it, where it lies on the axis (None: nowhere), and what became of it."""
+
+    step: int
+    key: Key
+    time: Timestamp | None
+    row: Mapping[str, Any]
+    fate: Fate = Fate.ACCEPTED
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One result of a pane: the step it left in, and whether it was taken back later."""
+
+    step: int
+    timing: Timing
+    values: Mapping[str, Any]
+    is_at_end: bool = False  # of the input
+    is_taken_back: bool = False
+
+    @property
+    def step_name(self) -> str:
+        """What the step is called in the picture."""
+        return "end" if self.is_at_end else str(self.step)
+
+
+@dataclass(slots=True)
+class Pane:
+    """One (key, window) that fired, with all its firings in order."""
+
+    key: Key
+    window: Window
+    firings: list[Firing] = field(default_factory=list)
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether nothing of it stands: another window took its place."""
+        return self.firings[-1].is_taken_back
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How far time had come after a step."""
+
+    step: int
+    watermark: Timestamp
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A whole run."""
+
+    spec: WindowSpec
+    arrivals: tuple[Arrival, ...]
+    panes: tuple[Pane, ...]
+    moments: tuple[Moment, ...]
+
+    @property
+    def keys(self) -> list[Key]:
+        """Every key, in the order of first arrival."""
+        found = [*(arrival.key for arrival in self.arrivals), *(pane.key for pane in self.panes)]
+        return list(dict.fromkeys(found))
+
+
+def play(
+    spec: WindowSpec,
+    steps: Iterable[Step | Records],
+    *,
+    clock: str | None = None,
+    schema: pa.Schema | None = None,
+    ends: bool = True,
+) -> Played:
+    """Run `steps` through the engine, then the end of the input unless `ends` is false.
+
+    >>> from fanlight.model.aggregates import count
+    >>> from fanlight.model.windows import tumbling
+    >>> spec = WindowSpec(time="ts", window=tumbling("10 us"), aggregates=(("n", count()),))
+    >>> [(pane.window.start, pane.firings[-1].values) for pane in play(spec, [{"ts": 3}, {"ts": 14}]).panes]
+    [(0, {'n': 1}), (10, {'n': 1})]
+    """
+    run = _Run(spec, clock, schema)
+    for step in steps:
+        run.take(step if isinstance(step, Step) else Step(step))
+    if ends:
+        run.end()
+    return run.played()
+
+
+class _Run:
+    """The engine at work, and the notes taken of it."""
+
+    def __init__(self, spec: WindowSpec, clock: str | None, schema: pa.Schema | None) -> None:
+        self._spec = spec
+        self._clock = clock
+        self._schema = schema
+        self._operator = WindowOperator(spec)
+        self._arrivals: list[Arrival] = []
+        self._panes: dict[tuple[Key, Window], Pane] = {}
+        self._moments: list[Moment] = []
+        self._positions: dict[Key, int] = {}
+
+    def take(self, step: Step) -> None:
+        """One step."""
+        number = len(self._moments) + 1
+        batch = None if step.records is None else as_batch(step.records, self._schema)
+        if batch is None or not len(batch):
+            self._operator.advance(watermark=step.watermark, clock=step.clock)
+        else:
+            self._schema = self._schema or batch.schema
+            clock = step.clock
+            if clock is None and self._clock is not None:
+                clock = int(read_times(plain(batch.column(self._clock)), TimeUnit.MICROSECONDS)[0].max())
+            places = np.arange(len(self._arrivals), len(self._arrivals) + len(batch))
+            placed = batch.append_column(_PLACE, pa.array(places))
+            before = self._operator.watermark
+            self._operator.add(placed, watermark=step.watermark, clock=clock)
+            self._note_arrivals(number, batch, before)
+        self._note_outputs(number)
+        self._moments.append(Moment(number, self._operator.watermark))
+
+    def end(self) -> None:
+        """The end of the input."""
+        number = len(self._moments) + 1
+        self._operator.end()
+        self._note_outputs(number, is_end=True)
+        self._moments.append(Moment(number, END_OF_TIME, is_end=True))
+
+    def played(self) -> Played:
+        """What was noted."""
+        panes = tuple(sorted(self._panes.values(), key=lambda pane: (pane.window.start, pane.window.end)))
+        arrivals = tuple(self._with_lateness(arrival, panes) for arrival in self._arrivals)
+        return Played(self._spec, arrivals, panes, tuple(self._moments))
+
+    def _note_arrivals(self, number: int, batch: pa.RecordBatch, watermark: Timestamp) -> None:
+        rows = batch.to_pylist()
+        keys = [tuple(row[name] for name in self._spec.keys) for row in rows]
+        places = self._places(batch, keys, watermark)
+        for row, key, time in zip(rows, keys, places, strict=True):
+            self._arrivals.append(Arrival(number, key, time, row))
+
+    def _places(self, batch: pa.RecordBatch, keys: list[Key], watermark: Timestamp) -> list[Timestamp | None]:
+        """Where the records lie on the axis of the windows."""
+        kind = self._spec.window
+        if isinstance(kind, Counting) and kind.by is not None:
+            positions: list[Timestamp | None] = batch.column(kind.by).to_pylist()
+            return positions
+        if kind.domain is TimeDomain.ARRIVAL:
+            per_key = isinstance(kind, Counting) and kind.per is Scope.KEY
+            return [self._next_position(key if per_key else ()) for key in keys]
+        if kind.domain is TimeDomain.PROCESSING:
+            return [max(self._operator.clock, watermark)] * len(batch)
+        times, faults = read_times(plain(batch.column(self._spec.time)), self._spec.unit)
+        return [None if fault else int(time) for time, fault in zip(times, faults, strict=True)]
+
+    def _next_position(self, key: Key) -> int:
+        self._positions[key] = self._positions.get(key, 0) + 1
+        return self._positions[key]
+
+    def _note_outputs(self, number: int, *, is_end: bool = False) -> None:
+        if not self._operator.is_bound:
+            return
+        for letter in self._operator.take_dead_letters().to_pylist():
+            place = letter["record"][_PLACE]
+            self._arrivals[place] = replace(self._arrivals[place], fate=Fate.DEAD, reason=letter["reason"])
+        for row in _rows(self._operator.take()):
+            self._note_row(row, number, is_end)
+
+    def _note_row(self, row: dict[str, Any], number: int, is_end: bool) -> None:
+        key = tuple(row[name] for name in self._spec.keys)
+        window: Window = row["window"]
+        pane = self._panes.setdefault((key, window), Pane(key, window))
+        if row["pane"]["op"] in (Op.RETRACT.code, Op.DELETE.code):
+            pane.firings[-1] = replace(pane.firings[-1], is_taken_back=True)
+            return
+        values = {name: row[name] for name, _ in self._spec.aggregates}
+        pane.firings.append(Firing(number, Timing[row["pane"]["timing"]], values, is_end))
+
+    def _with_lateness(self, arrival: Arrival, panes: tuple[Pane, ...]) -> Arrival:
+        """Say that a record was late if a pane it lies in had closed before it came, and fired again after."""
+        time = arrival.time
+        if arrival.fate is Fate.DEAD or time is None:
+            return arrival
+        watermark = self._moments[arrival.step - 2].watermark if arrival.step > 1 else START_OF_TIME
+        past_end = 1 if self._spec.semantics.closes_after_end else 0
+        is_late = any(
+            pane.key == arrival.key
+            and pane.window.start <= time < pane.window.end
+            and watermark >= pane.window.end + past_end
+            and any(firing.step >= arrival.step and firing.timing is Timing.LATE for firing in pane.firings)
+            for pane in panes
+        )
+        return replace(arrival, fate=Fate.LATE) if is_late else arrival
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a result, with windows as values; a null end is an end of time."""
+    window = table.column("window").combine_chunks()
+    starts, ends = (window.field(name).cast(pa.int64()).to_pylist() for name in ("start", "end"))
+    rows: list[dict[str, Any]] = table.drop_columns(["window"]).to_pylist()
+    for row, start, end in zip(rows, starts, ends, strict=True):
+        row["window"] = Window(START_OF_TIME if start is None else start, END_OF_TIME if end is None else end)
+    return rows

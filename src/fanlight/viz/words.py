@@ -1,0 +1,115 @@
+"""What a picture says in words: a spec as its pipeline spells it, values as labels show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from fanlight.model.counting import Counting
+from fanlight.model.duration import Duration
+from fanlight.model.firing import Accumulation
+from fanlight.model.sessions import Session
+from fanlight.model.spec import WindowSpec
+from fanlight.model.triggers import AtWatermark
+from fanlight.model.watermarks import BoundedDisorder
+from fanlight.model.windows import Global, TimeDomain
+
+_LONGEST = 48
+_LONGEST_KEY = 16
+
+
+def described(spec: WindowSpec) -> str:
+    """What the pipeline asks for, in one line.
+
+    >>> from fanlight.model.aggregates import count
+    >>> from fanlight.model.windows import tumbling
+    >>> described(WindowSpec(time="ts", window=tumbling("10 min"), aggregates=(("n", count()),)))
+    'tumbling(10 min)'
+    """
+    said = [_kind(spec)]
+    if spec.lateness.micros:
+        said.append(f"lateness {spec.lateness}")
+    if isinstance(spec.watermark, BoundedDisorder) and spec.watermark.delay.micros:
+        said.append(f"delay {spec.watermark.delay}")
+    if spec.trigger != AtWatermark():
+        said.append(_spelled(spec.trigger))
+    if spec.accumulation is not Accumulation.ACCUMULATING:
+        said.append(spec.accumulation.value)
+    return ", ".join(said)
+
+
+def labelled(values: Mapping[str, Any]) -> str:
+    """The values of a firing, by name.
+
+    >>> labelled({"n": 3, "mean": 2.5000000001, "who": ["a", None]})
+    'n=3 mean=2.5 who=[a, null]'
+    """
+    text = " ".join(f"{name}={_value(value)}" for name, value in values.items())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def in_full(values: Mapping[str, Any]) -> str:
+    """The same, uncut, for tooltips."""
+    return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
+
+
+def keyed(names: tuple[str, ...], key: tuple[Any, ...]) -> str:
+    """What a lane is called."""
+    if not names:
+        return "all records"
+    text = ", ".join(_value(value) for value in key)
+    return text if len(text) <= _LONGEST_KEY else f"{text[: _LONGEST_KEY - 1]}…"
+
+
+def _value(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{value:.6g}"
+        case datetime():
+            return f"{value:%H:%M:%S}"
+        case list() | tuple():
+            return f"[{', '.join(_value(part) for part in value)}]"
+        case dict():
+            return f"{{{', '.join(f'{name}={_value(part)}' for name, part in value.items())}}}"
+    return str(value)
+
+
+def _kind(spec: WindowSpec) -> str:
+    kind = spec.window
+    if isinstance(kind, Session) and kind.domain is TimeDomain.ARRIVAL and kind.gap is not None:
+        return f"tuple_session({kind.gap.micros - 1})"
+    if isinstance(kind, Global):
+        return "global_window()"
+    return _spelled(kind)
+
+
+def _spelled(value: Any) -> str:
+    """A value of the model as its constructor is called; what is left to the default is left out."""
+    if isinstance(value, Duration):
+        return str(value)
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, tuple):
+        return ", ".join(_spelled(part) for part in value)
+    if callable(value) and not is_dataclass(value):
+        return str(getattr(value, "__name__", value))
+    if not is_dataclass(value) or isinstance(value, type):
+        return str(value)
+    word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value).__name__).lower()
+    said = []
+    for place, field in enumerate(fields(value)):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        part = getattr(value, field.name)
+        is_implied = part is TimeDomain.ARRIVAL or (isinstance(value, Counting) and place == 1 and part == value.size)
+        if part != default and not is_implied:
+            is_named = place > 0 or isinstance(value, AtWatermark)
+            said.append(f"{field.name}={_spelled(part)}" if is_named else _spelled(part))
+    return f"{word}({', '.join(said)})"

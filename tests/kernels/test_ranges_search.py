@@ -1,0 +1,93 @@
+"""Sorting by key and time, merging what is sorted, and finding the rows of windows: against plain Python."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanlight.kernels import ranges_order as ordering
+from fanlight.kernels import ranges_search as searching
+from fanlight.kernels.ranges_order import merge_sorted, parts_of_keys, sort_by_key_time
+from fanlight.kernels.ranges_search import first_rows, window_rows
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+
+NEAR = st.integers(-5, 5)
+FAR = st.one_of(NEAR, st.sampled_from([-(2**56), 2**56, 2**40]))
+CODES = st.one_of(st.integers(0, 4), st.sampled_from([-7, 1000, 2**31]))
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def parted(rows: list[tuple[int, int]]) -> tuple[Ints, Ints]:
+    return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.int64)
+
+
+@given(st.one_of(st.lists(st.tuples(CODES, times), max_size=30) for times in (NEAR, FAR)))
+def test_rows_are_sorted_by_key_then_time_then_place(rows: list[tuple[int, int]]) -> None:
+    codes, times = parted(rows)
+    order = sorted(range(len(rows)), key=lambda place: (*rows[place], place))
+    found = sort_by_key_time(codes, times)
+    assert found.order.tolist() == order
+    assert list(zip(found.codes.tolist(), found.times.tolist(), strict=True)) == sorted(rows)
+    assert all(part.dtype == np.int64 for part in found)
+
+
+@pytest.mark.parametrize("bits", [20, 45, 46, 56, 61])
+def test_rows_whose_key_time_and_place_need_more_bits_than_there_are(bits: int) -> None:
+    """300 keys and 1,000 places leave 45 bits for times; the last digits of longer ones decide all the same."""
+    random = np.random.default_rng(bits)
+    codes, times = random.integers(0, 300, 1000).astype(np.int32), random.integers(0, 1 << bits, 1000)
+    codes[::2], times[::2] = codes[1::2], times[1::2] ^ random.integers(0, 4, 500)
+    times[:2] = 0, (1 << bits) - 1
+    assert sort_by_key_time(codes, times).order.tolist() == np.lexsort([times, codes]).tolist()
+
+
+@given(st.lists(st.integers(0, 6), max_size=40).map(sorted), st.integers(1, 9))
+def test_parts_hold_whole_keys_and_every_row_once(codes: list[int], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordering, "_PART", size)
+        parts = [codes[part] for part in parts_of_keys(np.array(codes, np.int64))]
+    assert [code for part in parts for code in part] == codes
+    assert all(before[-1] < after[0] for before, after in pairwise(parts))
+    # a part is longer than asked only where one key is
+    assert all(len(part) <= size or len(set(part)) == 1 or len(part) - size < codes.count(part[-1]) for part in parts)
+
+
+@given(*[st.one_of(st.lists(st.tuples(CODES, times), max_size=20) for times in (NEAR, FAR))] * 2)
+def test_two_sorted_sets_are_merged(left: list[tuple[int, int]], right: list[tuple[int, int]]) -> None:
+    left, right = sorted(left), sorted(right)
+    together = left + right
+    order = merge_sorted(*parted(left), *parted(right)).tolist()
+    assert order == sorted(range(len(together)), key=lambda place: (together[place], place))
+
+
+@given(
+    st.one_of(st.lists(st.tuples(CODES, times), max_size=30) for times in (NEAR, FAR)),
+    st.lists(st.tuples(CODES, st.one_of(FAR, st.sampled_from([START_OF_TIME, END_OF_TIME]))), max_size=10),
+    st.booleans(),
+)
+def test_the_first_row_of_a_key_since_a_time(
+    rows: list[tuple[int, int]], wanted: list[tuple[int, int]], is_ordered: bool
+) -> None:
+    rows = sorted(rows)
+    wanted = sorted(wanted) if is_ordered else wanted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "_PIECE", 2)
+        found = first_rows(*parted(rows), *parted(wanted))
+    assert found.tolist() == [bisect_left(rows, place) for place in wanted]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 50)), max_size=40), st.integers(0, 20))
+def test_a_trailing_window_holds_the_rows_of_its_key_and_time(rows: list[tuple[int, int]], diff: int) -> None:
+    rows = sorted(rows)
+    codes, times = parted(rows)
+    low, high = window_rows(codes, times, codes, times - diff, times + 1)
+    for (code, time), start, end in zip(rows, low.tolist(), high.tolist(), strict=True):
+        held = [row for row in rows if row[0] == code and time - diff <= row[1] <= time]
+        assert rows[start:end] == held
