@@ -51,7 +51,7 @@ def test_intervals_that_meet_others(rows: list[Interval], others: list[Interval]
     found = meets(*columns(rows), columns(apart), touching=touching).tolist()
     assert found == [
         any(
-            key == other and (start < high and low < end or (touching and low <= end and start <= high))
+            key == other and ((start < high and low < end) or (touching and low <= end and start <= high))
             for other, low, high in apart
         )
         for key, start, end in rows

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fanlight.kernels.groups import Bools, Groups, Ints
+from fanlight.kernels.ranges_order import sort_by_key_time
 
 _ROOM = 2**62
 
@@ -66,10 +67,7 @@ def meets(codes: Ints, starts: Ints, ends: Ints, others: tuple[Ints, Ints, Ints]
 
 def by_code_and_start(codes: Ints, starts: Ints) -> Ints:
     """The order of rows by code, then start; rows that are equal in both keep their order."""
-    composite = _composite(codes, starts)
-    if composite is None:
-        return np.lexsort((starts, codes))
-    return np.argsort(composite, kind="stable")
+    return sort_by_key_time(codes, starts).order
 
 
 def _composite(codes: Ints, numbers: Ints) -> Ints | None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.keys import encode_in_order
+from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.model.firing import Accumulation, Op, Timing
 from fanlight.operators.firing import Firings
 from fanlight.operators.frame import Frame
@@ -17,8 +18,7 @@ def in_order(starts: Ints, ends: Ints, keys: list[pa.Array]) -> Ints:
 
     Where few windows end together, only the keys of those are looked at.
     """
-    order = np.argsort(ends, kind="stable")
-    ordered = ends[order]
+    order, _, ordered = sort_by_key_time(np.zeros(len(ends), np.int64), ends)
     follows = np.concatenate([[False], ordered[1:] == ordered[:-1]])
     tied = np.flatnonzero(follows | np.append(follows[1:], False))
     if 2 * len(tied) > len(ends):

@@ -22,6 +22,7 @@ from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.plan import Plan, require_column
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.stages import next_schema
+from fanlight.operators.watermark import watermark_of
 from fanlight.spark import horizon
 from fanlight.spark.carrying import carried_schema, carrying
 from fanlight.spark.envelope import ENVELOPE, SHARD, Sent, rows_of, seal, telling
@@ -181,7 +182,8 @@ def _whole(
         before = replace(shard.accounting)
         come = table.sort_by([("origin", "ascending"), ("sequence", "ascending")]).to_pylist()
         bundle, folded = unpacked(shard, come)
-        firings = [*shard.step(bundle, END_OF_TIME, folded=folded), *shard.end()]
+        places = watermark_of(spec, START_OF_TIME, bundle.times) if bundle and spec.in_arrival_order else None
+        firings = [*shard.step(bundle, END_OF_TIME if places is None else places, folded=folded), *shard.end()]
         place = {"stage": stage, "batch": 0, "name": key[0].as_py()}
         leaving = leaving_of(shard, firings, before, **place, panes=panes)
         return pa.Table.from_pylist([*leaving, *passed(come)], schema=LEAVING_ARROW)

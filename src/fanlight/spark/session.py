@@ -85,6 +85,12 @@ SETTINGS = (
         is_least=True,
     ),
     Setting(
+        "spark.sql.execution.arrow.maxBytesPerBatch",
+        "2147483647",
+        "Batches are bounded by their rows. A bound in bytes makes Spark weigh the batch again with every row it adds.",
+        is_least=True,
+    ),
+    Setting(
         "spark.python.unix.domain.socket.enabled",
         "true",
         "Java and Python talk over a socket of the file system, which is a little faster than one of the network.",
