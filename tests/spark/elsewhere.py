@@ -61,6 +61,7 @@ def listed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         row["window"] = [int(row["window"][side].timestamp()) for side in ("start", "end")]
         row["pane"].pop("time", None)
+        row["pane"].pop("clock", None)
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 

@@ -10,6 +10,7 @@ both; then fewer records are late.)
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 import fanlight as fl
 from fanlight.spark.session import spark_session
 
-BATCHES, ROWS = 40, 40
+BATCHES = 40 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 24
+ROWS = 40
 
 
 def orders(spark: SparkSession) -> DataFrame:

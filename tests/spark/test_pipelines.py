@@ -197,5 +197,5 @@ def spelled(row: dict[str, Any]) -> dict[str, Any]:
         window[side].replace(tzinfo=window[side].tzinfo or UTC).timestamp() for side in ("start", "end")
     )
     if "pane" in row:
-        row["pane"] = {name: value for name, value in row["pane"].items() if name != "time"}
+        row["pane"] = {name: value for name, value in row["pane"].items() if name not in ("time", "clock")}
     return row

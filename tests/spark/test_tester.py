@@ -14,18 +14,12 @@ from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
 from fanlight.spark.tester import ShardTester
 from fanlight.spark.transit import opened
 from fanlight.testing.vectors import ENGINES, Status, Vector, load, replay
-from fanlight.testing.vectors.adopt import BUILT_WINDOWS
 from fanlight.testing.vectors.drive_spark import SparkDriver
 
 pytestmark = pytest.mark.slow
 
 VECTORS = Path(__file__).parent.parent / "vectors"
-CASES = [
-    vector
-    for file in sorted(VECTORS.glob("*.yaml"))
-    for vector in load(file)
-    if vector.op == "window_agg" and vector.mapping("window").get("kind") in BUILT_WINDOWS
-]
+CASES = [vector for file in sorted(VECTORS.glob("*.yaml")) for vector in load(file) if vector.op == "window_agg"]
 SCHEMA = pa.schema({"ts": pa.int64(), "v": pa.int64()})
 SECOND = 1_000_000
 

@@ -48,11 +48,13 @@ def firing_rows(
     order = in_order(starts, ends, frame.keys)
     again = frame.state["index"][order] > 0
     retracts = again & (accumulation is Accumulation.RETRACTING)
-    rows = np.repeat(order, 1 + retracts)
-    taking_back = np.zeros(len(rows), np.bool_)
-    taking_back[(np.cumsum(1 + retracts) - 2)[retracts]] = True
-    renewing = (frame.state["index"][rows] > 0) & (accumulation is not Accumulation.DISCARDING)
-    ops = np.where(taking_back, Op.RETRACT, np.where(renewing, Op.UPDATE, Op.INSERT))
+    rows, ops = order, np.full(len(order), Op.INSERT, np.int64)
+    if again.any():
+        rows = np.repeat(order, 1 + retracts)
+        taking_back = np.zeros(len(rows), np.bool_)
+        taking_back[(np.cumsum(1 + retracts) - 2)[retracts]] = True
+        renewing = (frame.state["index"][rows] > 0) & (accumulation is not Accumulation.DISCARDING)
+        ops = np.where(taking_back, Op.RETRACT, np.where(renewing, Op.UPDATE, Op.INSERT))
     places = pa.array(rows)
     if retracts.any():
         sides = pa.array(np.where(taking_back, rows, len(frame) + rows))

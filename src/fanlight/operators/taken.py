@@ -79,6 +79,15 @@ class Taken:
         return Taken(self.bundle.where(mask), self.slices[mask], _where(self.expired, mask), self.arrived, places)
 
 
+def buried(taken: Taken, dead: Bools, reason: Reason, letters: DeadLetters, accounting: Accounting) -> Taken:
+    """Make dead letters of records, and note it in the books; the records that are left."""
+    if not dead.any():
+        return taken
+    bundle = taken.bundle
+    accounting.dead_letters += letters.bury(bundle.batch, dead, reason, bundle.watermarks)
+    return taken.where(~dead)
+
+
 def judge(
     plan: Plan, lateness: Lateness, bundle: Bundle, arrived: int, letters: DeadLetters, accounting: Accounting
 ) -> Taken:

@@ -18,7 +18,7 @@ from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
 from fanlight.operators.rows import in_order
-from fanlight.operators.taken import Taken
+from fanlight.operators.taken import Taken, buried
 from fanlight.operators.trigger import NOT_DUE, News
 from fanlight.state.store import Address, ChunkStore
 
@@ -60,7 +60,7 @@ class TriggeredPanes:
             finished = (rows >= 0) & frame.state["finished"][rows]
             if finished.any():
                 assert taken is not None  # what can finish is never folded before it comes
-                taken = self._bury(taken, brought.only_in(finished))
+                taken = buried(taken, brought.only_in(finished), Reason.FINISHED, self._letters, self._accounting)
                 brought, rows = brought.where(~finished), rows[~finished]
         self._add(frame, rows, brought, moment)
         return taken
@@ -95,11 +95,6 @@ class TriggeredPanes:
         frame = frame.where(frame.partials.rows > 0)
         frame = frame.take(in_order(*frame.bounds(self._plan), frame.keys))
         return Content(frame.windows, frame.keys, frame.partials.rows, self._examiner.values(frame))
-
-    def _bury(self, taken: Taken, dead: Bools) -> Taken:
-        bundle = taken.bundle
-        self._accounting.dead_letters += self._letters.bury(bundle.batch, dead, Reason.FINISHED, bundle.watermarks)
-        return taken.where(~dead)
 
     def _add(self, frame: Frame, rows: Ints, brought: Deltas, moment: Moment) -> None:
         """Join what came to the panes in `frame`; rows of -1 are new panes."""

@@ -19,7 +19,7 @@ from fanlight.operators.frame import Frame
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.taken import Taken
+from fanlight.operators.taken import Taken, buried
 from fanlight.operators.trigger import News
 from fanlight.operators.unaligned.buckets import Buckets
 from fanlight.state.store import ChunkStore
@@ -80,11 +80,7 @@ class Room:
 
     def bury(self, taken: Taken, dead: Bools, reason: Reason) -> Taken:
         """Make dead letters of records; those that are left."""
-        if not dead.any():
-            return taken
-        bundle = taken.bundle
-        self.accounting.dead_letters += self.letters.bury(bundle.batch, dead, reason, bundle.watermarks)
-        return taken.where(~dead)
+        return buried(taken, dead, reason, self.letters, self.accounting)
 
     def fold(self, taken: Taken, rows: Ints | None, groups: Groups) -> tuple[Partials, Ints | None]:
         """What records bring to each group, and the least of their times where the trigger asks for it."""

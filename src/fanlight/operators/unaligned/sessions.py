@@ -38,31 +38,30 @@ class Sessions(ByWatermark):
         ours, theirs = np.split(found.codes.astype(np.int64), [len(live)])
         here = np.zeros(found.count, np.bool_)
         here[theirs] = True
-        involved = here[ours]
-        room.buckets.rest(live.where(~involved))
-        live, ours = live.where(involved), ours[involved]
-        taken, ends, theirs = self._judge(taken, ends, theirs, live, ours)
-        running = ~live.state["finished"]
+        finished, involved = live.state["finished"], here[ours]
+        over, running = involved & finished, involved & ~finished
+        finished_ones = (ours[over], live.state["start"][over], live.windows[over])
         room.buckets.rest(live.where(~running))
         live, ours = live.where(running), ours[running]
+        taken, ends, theirs = self._judge(taken, ends, theirs, live, ours, finished_ones)
         whole = self._cluster(ours, live, theirs, taken.bundle.times, ends)
         owners, came = np.split(whole.groups.codes, [len(live)])
         regrouping = Regrouping(owners, came, whole.codes, whole.starts, whole.ends)
         return regroup(room, live, taken, None, regrouping, found, moment)
 
-    def _judge(self, taken: Taken, ends: Ints, theirs: Ints, live: Frame, ours: Ints) -> tuple[Taken, Ints, Ints]:
-        """Bury records that meet a finished session, and those whose session has expired."""
-        room, finished = self._room, live.state["finished"]
-        if finished.any():
-            over = (ours[finished], live.state["start"][finished], live.windows[finished])
-            dead = meets(theirs, taken.bundle.times, ends, over, touching=self._kind.touching)
+    def _judge(
+        self, taken: Taken, ends: Ints, theirs: Ints, live: Frame, ours: Ints, finished: tuple[Ints, Ints, Ints]
+    ) -> tuple[Taken, Ints, Ints]:
+        """Bury records that meet a finished session (code, start, end), and those whose session has expired."""
+        room = self._room
+        if len(finished[0]):
+            dead = meets(theirs, taken.bundle.times, ends, finished, touching=self._kind.touching)
             taken, ends, theirs = room.bury(taken, dead, Reason.FINISHED), ends[~dead], theirs[~dead]
         horizon = ends
         merged = room.plan.spec.semantics.late_sessions is LateSessions.MERGED
         if merged and (ends <= room.lateness.expired_by(taken.bundle.watermarks)).any():
-            running = ~finished
-            whole = self._cluster(ours[running], live.where(running), theirs, taken.bundle.times, ends)
-            horizon = whole.ends[whole.groups.codes[np.count_nonzero(running) :]]
+            whole = self._cluster(ours, live, theirs, taken.bundle.times, ends)
+            horizon = whole.ends[whole.groups.codes[len(live) :]]
         dead = room.lateness.too_late(taken.bundle.times, horizon, taken.bundle.watermarks)
         return room.bury(taken, dead, Reason.EXPIRED), ends[~dead], theirs[~dead]
 

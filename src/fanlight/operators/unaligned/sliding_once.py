@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from fanlight.kernels.anchors import Anchors
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Ints
 from fanlight.kernels.keys import KeyCodes
 from fanlight.kernels.ranges import ranges
 from fanlight.kernels.ranges_order import parts_of_keys, sort_by_key_time
@@ -21,7 +21,7 @@ from fanlight.operators.folding import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.taken import Taken
+from fanlight.operators.taken import Taken, buried
 from fanlight.operators.unaligned.atoms import AtomLog, Atoms, SortedAtoms
 from fanlight.operators.unaligned.buckets import width_for
 from fanlight.operators.unaligned.sliding_late import too_late
@@ -52,9 +52,10 @@ class SlidingOnce:
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Keep the records that a window can still need."""
         assert taken is not None
-        taken = self._bury(taken, self._anchors.homeless(taken.bundle.times), Reason.NO_WINDOW)
+        books = (self._letters, self._accounting)
+        taken = buried(taken, self._anchors.homeless(taken.bundle.times), Reason.NO_WINDOW, *books)
         dead = too_late(self._plan, self._anchors, self._lateness, self._log, taken)
-        taken = self._bury(taken, dead, Reason.EXPIRED)
+        taken = buried(taken, dead, Reason.EXPIRED, *books)
         self._log.append(Atoms.of(self._plan, taken))
         return taken
 
@@ -84,14 +85,6 @@ class SlidingOnce:
         order, ends, codes = sort_by_key_time(ends, codes)
         values = [column.take(pa.array(order)) for column in values]
         return Content(ends, found.take(codes), partials.rows[order], values, ends - self._anchors.length)
-
-    def _bury(self, taken: Taken, dead: Bools, reason: Reason) -> Taken:
-        """The records that are left."""
-        if not dead.any():
-            return taken
-        bundle = taken.bundle
-        self._accounting.dead_letters += self._letters.bury(bundle.batch, dead, reason, bundle.watermarks)
-        return taken.where(~dead)
 
     def _windows(self, first: int, last: int) -> tuple[KeyCodes, Ints, Ints, Partials, list[pa.Array]]:
         """The windows with `first < end <= last`, by key and end: keys, their codes, ends, rows and stamps, values.
