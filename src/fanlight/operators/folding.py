@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Bools, Groups, Ints
-from fanlight.kernels.keys import KeyCodes, encode
+from fanlight.kernels.keys import KeyCodes, encode_loosely
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.times import read_times
 from fanlight.model.kinds import is_aligned
@@ -110,7 +110,7 @@ class Folding:
     def fold(self, batch: pa.RecordBatch, times: Ints, slices: Ints) -> tuple[pa.RecordBatch, KeyCodes, Ints]:
         """A chunk of folded records, ordered by slice; and their keys as codes: of the records, and of the rows."""
         plan = self._plan
-        found = encode([plain(batch.column(name)) for name in plan.spec.keys], len(batch))
+        found = encode_loosely([plain(batch.column(name)) for name in plan.spec.keys], len(batch))
         values = [given(batch, columns) for _, columns in plan.folded]
         pairs = Pairs.of(slices, found.codes, found.count)
         partials = plan.fold.partial(values, times, pairs.groups, None)

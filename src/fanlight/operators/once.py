@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Ints, runs
-from fanlight.kernels.keys import encode, encode_in_order
+from fanlight.kernels.keys import encode, encode_in_order, encode_loosely
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
 from fanlight.operators.firing import Firings
@@ -119,7 +119,7 @@ class OncePanes:
             bounds = bounds[[0, -1]]
         parts = []
         for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            found = encode_in_order([column.slice(start, end - start) for column in keys], end - start)
+            found = encode_loosely([column.slice(start, end - start) for column in keys], end - start, in_order=True)
             pairs = Pairs.of(owners[start:end], found.codes, found.count)
             outer, codes, merged = pairs.settle(self._plan.fold.merge(partials.part(start, end), pairs.groups))
             parts.append((outer, found.take(codes), merged))
