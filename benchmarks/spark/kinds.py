@@ -14,7 +14,7 @@ from benchmarks.spark.check import check
 from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.files import Files
 from benchmarks.spark.load import Load
-from benchmarks.spark.report import SparkFigures
+from benchmarks.spark.report import SPEEDS, SparkFigures, speeds
 from benchmarks.spark.rounds import Taken, side_by_side
 from benchmarks.spark.session import session
 from benchmarks.visits import Visits
@@ -92,16 +92,7 @@ def _bars(taken: list[tuple[Contest, Taken]]) -> str:
 
 def _speeds(contest: Contest, taken: Taken) -> str:
     rows = [
-        [
-            name,
-            f"{taken.rows(name):,}",
-            f"{taken.rows_out(name):,}",
-            f"{taken.milliseconds(name):,.0f}",
-            f"{taken.speed(name):.3g}",
-            f"{taken.ratio(OURS, name):.2f}",
-            f"{median(played.state for played in plays) / 1e6:.1f}",
-        ]
+        [*speeds(taken, name, OURS), f"{median(played.state for played in plays) / 1e6:.1f}"]
         for name, plays in taken.plays.items()
     ]
-    head = ["rows in", "rows out", "ms a batch", "M rows/s", "Fanlight to it", "state on disk, MB"]
-    return table([contest.name, *head], rows)
+    return table([contest.name, *SPEEDS, "state on disk, MB"], rows)

@@ -13,7 +13,7 @@ from benchmarks.spark.check import check
 from benchmarks.spark.contests import BY_KEY, EARLY, OURS, OURS_MANY, THEIRS, Contests
 from benchmarks.spark.load import Load
 from benchmarks.spark.play import Played, play
-from benchmarks.spark.report import SparkFigures
+from benchmarks.spark.report import SPEEDS, SparkFigures, speeds
 from benchmarks.spark.rounds import Taken, side_by_side
 from benchmarks.spark.session import session
 
@@ -64,18 +64,7 @@ def _bars(tumbling: Taken, hopping: Taken, small: Taken, states: States) -> str:
 
 
 def _speeds(windows: str, taken: Taken) -> str:
-    rows = [
-        [
-            name,
-            f"{taken.rows(name):,}",
-            f"{taken.rows_out(name):,}",
-            f"{taken.milliseconds(name):,.0f}",
-            f"{taken.speed(name):.3g}",
-            f"{taken.ratio(OURS, name):.2f}",
-        ]
-        for name in taken.plays
-    ]
-    return table([windows, "rows in", "rows out", "ms a batch", "M rows/s", "Fanlight to it"], rows)
+    return table([windows, *SPEEDS], [speeds(taken, name, OURS) for name in taken.plays])
 
 
 def _batches(taken: Taken) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.ranges_search import bisected
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def cut(clusters: Ints, times: Ints, ending: Bools, limits: Limits) -> tuple[Int
             by_limit |= reached <= limit
             limit = np.minimum(limit, reached)
         if limits.duration is not None:
-            over = _first_at(times, position, stop[position], times[position] + limits.duration)
+            over = bisected(times, position, stop[position], times[position] + limits.duration)
             by_limit &= over >= limit
             limit = np.minimum(limit, over)
         starts.append(position)
@@ -74,14 +75,3 @@ def _after_next(ending: Bools, after: Ints) -> Ints:
     place = np.searchsorted(marked, np.arange(len(ending)))
     following = np.append(after[marked], len(ending) + 1)
     return following[place]
-
-
-def _first_at(times: Ints, low: Ints, high: Ints, since: Ints) -> Ints:
-    """The first row from `low` up to `high` at `since` or later, all of them halved at once."""
-    low, high = low.copy(), high.copy()
-    while (low < high).any():
-        middle = np.minimum((low + high) >> 1, len(times) - 1)
-        before = (times[middle] < since) & (low < high)
-        low = np.where(before, middle + 1, low)
-        high = np.where(before, high, np.minimum(high, middle))
-    return low

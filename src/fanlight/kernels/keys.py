@@ -83,6 +83,13 @@ def encode_loosely(columns: list[pa.Array], rows: int, *, in_order: bool = False
     return encode_in_order(columns, rows) if in_order else encode(columns, rows)
 
 
+def encode_together(one: list[pa.Array], rows: int, other: list[pa.Array], more: int) -> tuple[KeyCodes, Ints, Ints]:
+    """Number the keys of two sides alike, loosely: the keys, the codes of the first side, those of the other."""
+    found = encode_loosely([pa.concat_arrays(sides) for sides in zip(one, other, strict=True)], rows + more)
+    codes = found.codes.astype(np.int64, copy=False)
+    return found, codes[:rows], codes[rows:]
+
+
 def encode_in_order(columns: list[pa.Array], rows: int) -> KeyCodes:
     """Number the distinct keys in ascending order, null last."""
     found = encode(columns, rows)

@@ -38,7 +38,7 @@ def first_rows(codes: Ints, times: Ints, of: Ints, since: Ints) -> Ints:
         # No row is later than that, nor earlier, so whatever time is looked up may as well be one of these.
         lines = in_line((codes, times), (of, np.clip(since, int(times.min()), int(times.max()) + 1)))
     if lines is None:
-        return _bisected(times, np.searchsorted(codes, of), np.searchsorted(codes, of, side="right"), since)
+        return bisected(times, np.searchsorted(codes, of), np.searchsorted(codes, of, side="right"), since)
     return searched(*lines)
 
 
@@ -76,7 +76,7 @@ def searched(ordered: Ints, wanted: Ints, *, after_equal: bool = False) -> Ints:
     return found
 
 
-def _bisected(times: Ints, low: Ints, high: Ints, since: Ints) -> Ints:
+def bisected(times: Ints, low: Ints, high: Ints, since: Ints) -> Ints:
     """The first row from `low` up to `high` at `since` or later, all of them halved at once."""
     low, high = low.copy(), high.copy()
     while len(open_ := np.flatnonzero(low < high)):

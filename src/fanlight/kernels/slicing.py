@@ -67,6 +67,8 @@ class Slicing(ABC):
                 return CalendarUnits.of_kind(window, semantics)
             case Counting() if is_aligned(window):
                 return Periodic.cut(window.size, window.every, 1, None)
+            case Counting():
+                return ByEnd(by_watermark=False)
         return ByEnd()
 
     @abstractmethod

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fanlight.errors import InputError
-from fanlight.kernels.by_end import ByEnd
 from fanlight.kernels.fold import Fold
 from fanlight.kernels.keys import check_key
 from fanlight.kernels.reducers import MessageReducer, Reducer, bind
@@ -16,7 +15,6 @@ from fanlight.kernels.reducers.gathered import GatheredLists
 from fanlight.kernels.reducers.inputs import input_type, input_values
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import Slicing
-from fanlight.model.counting import Counting
 from fanlight.model.kinds import domain_of, is_aligned
 from fanlight.model.spec import WindowSpec
 from fanlight.model.windows import TimeDomain
@@ -119,9 +117,7 @@ class Plan:
         return Plan(
             spec,
             schema,
-            Slicing.of(spec.window, spec.semantics)
-            if is_aligned(spec.window)
-            else ByEnd(not isinstance(spec.window, Counting)),
+            Slicing.of(spec.window, spec.semantics),
             Fold(tuple(reducers), spec.firing_time),
             tuple(folded),
             tuple(gathered),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from fanlight.errors import EngineError, FanlightError
 from fanlight.kernels.groups import Ints
-from fanlight.kernels.keys import encode_loosely
+from fanlight.kernels.keys import encode_together
 from fanlight.kernels.slicing import EVERY_WINDOW
 from fanlight.model.custom import Custom
 from fanlight.model.letters import Reason
@@ -41,9 +40,7 @@ class AssignedWindows(ByWatermark):
         taken = room.bury(taken, dead[~homeless], Reason.EXPIRED)
         pairs = pairs.over(~(homeless | dead))
         live = room.buckets.fetch_ends(pairs.ends)
-        both = [pa.concat_arrays(sides) for sides in zip(live.keys, taken.keys(room.plan), strict=True)]
-        found = encode_loosely(both, len(live) + len(taken))
-        ours, theirs = np.split(found.codes.astype(np.int64), [len(live)])
+        found, ours, theirs = encode_together(live.keys, len(live), taken.keys(room.plan), len(taken))
         taken, theirs, pairs, live, ours = without_finished(room, taken, theirs, pairs, live, ours)
         return regroup(room, live, taken, pairs.rows, pairs.gathered(theirs, live, ours), found, moment)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Bools, Groups, Ints
+from fanlight.kernels.groups import Groups, Ints
 from fanlight.kernels.keys import KeyCodes, encode_loosely
 from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.operators.log import ChunkLog
@@ -23,27 +23,24 @@ class Atoms:
 
     keys: list[pa.Array]
     times: Ints
-    flags: Bools
-    """Whether a record is marked: where sessions end on a column, those that end one."""
     partials: Partials
 
     def __len__(self) -> int:
         return len(self.times)
 
     @staticmethod
-    def of(plan: Plan, taken: Taken, flags: Bools | None = None) -> Atoms:
+    def of(plan: Plan, taken: Taken) -> Atoms:
         """The records of a bundle, in the order they came."""
         alone = Groups(np.arange(len(taken)), len(taken))
         times = taken.bundle.times
         partials = plan.fold.partial(taken.values(plan), times, alone, taken.counted(plan), taken.arrivals)
-        marked = np.zeros(len(taken), np.bool_) if flags is None else flags
-        return Atoms(taken.keys(plan), times, marked, partials)
+        return Atoms(taken.keys(plan), times, partials)
 
     def take(self, rows: Ints) -> Atoms:
         """The rows at `rows`, in that order."""
         places = pa.array(rows)
         keys = [column.take(places) for column in self.keys]
-        return Atoms(keys, self.times[rows], self.flags[rows], self.partials.take(rows))
+        return Atoms(keys, self.times[rows], self.partials.take(rows))
 
     @staticmethod
     def concat(parts: list[Atoms]) -> Atoms:
@@ -53,7 +50,6 @@ class Atoms:
         return Atoms(
             [pa.concat_arrays(same) for same in zip(*(part.keys for part in parts), strict=True)],
             np.concatenate([part.times for part in parts]),
-            np.concatenate([part.flags for part in parts]),
             Partials.concat([part.partials for part in parts]),
         )
 
@@ -83,9 +79,7 @@ class AtomLog:
         self._plan = plan
         self._width = width
         self._log = ChunkLog(store, "atoms")
-        own = [pa.field("time", pa.int64()), pa.field("flag", pa.bool_())]
-        self._own = len(own)
-        self._schema = pa.schema([*own, *plan.key_fields, *plan.fold.fields])
+        self._schema = pa.schema([pa.field("time", pa.int64()), *plan.key_fields, *plan.fold.fields])
 
     def append(self, atoms: Atoms) -> None:
         """Keep records. Slices with many small chunks are written as one."""
@@ -112,18 +106,13 @@ class AtomLog:
         self._log.retire(slices[(slices + 1) * self._width <= before].tolist())
 
     def _batch(self, atoms: Atoms) -> pa.RecordBatch:
-        own = [pa.array(atoms.times), pa.array(atoms.flags)]
-        return pa.record_batch([*own, *atoms.keys, *self._plan.fold.to_arrays(atoms.partials)], schema=self._schema)
+        columns = [pa.array(atoms.times), *atoms.keys, *self._plan.fold.to_arrays(atoms.partials)]
+        return pa.record_batch(columns, schema=self._schema)
 
     def _read(self, slices: list[int]) -> Atoms:
         _, chunks = self._log.read(slices)
         table = pa.Table.from_batches(chunks, schema=self._schema).combine_chunks()
         columns = table.to_batches()[0].columns if len(table) else [pa.array([], f.type) for f in self._schema]
+        times, *rest = columns
         width = len(self._plan.key_fields)
-        rest = columns[self._own :]
-        return Atoms(
-            rest[:width],
-            columns[0].to_numpy(),
-            columns[1].to_numpy(zero_copy_only=False),
-            self._plan.fold.from_arrays(rest[width:]),
-        )
+        return Atoms(rest[:width], times.to_numpy(), self._plan.fold.from_arrays(rest[width:]))

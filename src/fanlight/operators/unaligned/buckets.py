@@ -48,7 +48,7 @@ class Buckets:
         wanted = set(np.unique(ends // self._width).tolist())
         return self._take_up([bucket for bucket in sorted(self._timers) if bucket in wanted])
 
-    def due(self, moment: Moment, closed: int, expired: int) -> Frame:
+    def due(self, moment: Moment) -> Frame:
         """The panes, among others, that time or a signal moves in this step."""
         signalled = self._examiner.signalled(moment)
         return self._take_up(
@@ -56,15 +56,27 @@ class Buckets:
                 bucket
                 for bucket, timers in sorted(self._timers.items())
                 if signalled
-                or bucket * self._width <= expired
-                or (bucket * self._width <= closed and (bucket + 1) * self._width > moment.closed_before)
+                or bucket * self._width <= moment.expired
+                or (bucket * self._width <= moment.closed and (bucket + 1) * self._width > moment.closed_before)
                 or self._examiner.is_due(timers, moment)
             ]
         )
 
     def rest(self, frame: Frame) -> None:
-        """Put panes that were taken up and have not changed to rest."""
-        self._keep(frame)
+        """Put panes to rest: as they are, they belong to their buckets."""
+        if not len(frame):
+            return
+        buckets = frame.windows // self._width
+        order = np.argsort(buckets, kind="stable")
+        bounds = runs(buckets[order])
+        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            rows = order[start:end]
+            bucket = int(buckets[rows[0]])
+            if bucket not in self._resting and bucket in self._timers:
+                self._resting[bucket] = self._fetch(bucket)
+            part = frame.take(rows)
+            held = self._resting.get(bucket)
+            self._resting[bucket] = part if held is None or not len(held) else self._join([held, part])
 
     def change(self, frame: Frame) -> None:
         """Say that these panes, as they were, are no more: their buckets will be written anew."""
@@ -72,8 +84,8 @@ class Buckets:
 
     def save(self, frame: Frame) -> None:
         """Write the panes that remain of those at work."""
-        self._keep(frame)
-        self._dirty |= set(np.unique(frame.windows // self._width).tolist())
+        self.rest(frame)
+        self.change(frame)
         for bucket in sorted(self._dirty):
             held = self._resting.get(bucket)
             if held is None or not len(held):
@@ -95,21 +107,6 @@ class Buckets:
         for bucket in buckets:
             self._resting[bucket] = self._examiner.shape.none()
         return self._join(taken)
-
-    def _keep(self, frame: Frame) -> None:
-        if not len(frame):
-            return
-        buckets = frame.windows // self._width
-        order = np.argsort(buckets, kind="stable")
-        bounds = runs(buckets[order])
-        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            rows = order[start:end]
-            bucket = int(buckets[rows[0]])
-            if bucket not in self._resting and bucket in self._timers:
-                self._resting[bucket] = self._fetch(bucket)
-            part = frame.take(rows)
-            held = self._resting.get(bucket)
-            self._resting[bucket] = part if held is None or not len(held) else self._join([held, part])
 
     def _fetch(self, bucket: int) -> Frame:
         frame = self._examiner.shape.from_batches([bucket], [self._store.get(Address(_SPACE, bucket, 0))])

@@ -33,7 +33,7 @@ def choose(room: Room) -> Joining:
             return KeyCounts(room, kind)
         case Sliding() as kind:
             return SlidingWindows(room, kind)
-    raise SpecError(f"window: {room.plan.spec.window!r} is not built yet.")
+    raise SpecError(f"window: {room.plan.spec.window!r} is no window that each key has for itself.")
 
 
 def own_columns(kind: WindowKind) -> dict[str, tuple[str, int]]:

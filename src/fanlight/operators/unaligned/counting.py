@@ -34,10 +34,6 @@ class KeyCounts:
         self._cut = Periodic.cut(kind.size, kind.every, 1, None)
         self._counts = Counts(room.plan, room.store)
 
-    def reach(self, moment: Moment) -> tuple[int, int]:
-        """No time moves these windows; they all end with the input."""
-        return moment.closed, moment.expired
-
     def phase(self, frame: Frame, moment: Moment) -> Phase:
         """A window closes, and expires, when the next position of its key reaches its end."""
         full = (frame.windows <= frame.state["next"]) | (moment.expired == EVERY_WINDOW)

@@ -41,9 +41,6 @@ class Joining(Protocol):
     def join(self, taken: Taken, moment: Moment) -> Joined:
         """Judge records and let them join their panes; their triggers have been told."""
 
-    def reach(self, moment: Moment) -> tuple[int, int]:
-        """Up to which end the windows that time can move are closed, and expired."""
-
     def phase(self, frame: Frame, moment: Moment) -> Phase:
         """Which of these panes' windows are closed and expired."""
 
@@ -53,10 +50,6 @@ class Joining(Protocol):
 
 class ByWatermark:
     """What kinds say whose windows follow the watermark and that keep nothing beside their panes."""
-
-    def reach(self, moment: Moment) -> tuple[int, int]:
-        """Up to which end windows are closed, and expired."""
-        return moment.closed, moment.expired
 
     def phase(self, frame: Frame, moment: Moment) -> Phase:
         """Which of these panes' windows are closed and expired."""

@@ -12,7 +12,7 @@ from fanlight.kernels.cutting import Limits, cut
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.kernels.intervals import cluster, meets
-from fanlight.kernels.keys import encode_loosely
+from fanlight.kernels.keys import encode_together
 from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.kernels.reducers.inputs import input_type
 from fanlight.kernels.reducers.lists import by_groups, taken_apart
@@ -20,6 +20,7 @@ from fanlight.kernels.slicing import NO_WINDOW
 from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateSessions
 from fanlight.model.sessions import Session
+from fanlight.operators.folding import least_times
 from fanlight.operators.frame import Frame
 from fanlight.operators.panes import Moment
 from fanlight.operators.plan import Plan, plain
@@ -52,9 +53,7 @@ class LimitedSessions(ByWatermark):
         untils, homeless = ends_of(room.plan, self._kind, taken)
         taken, untils = room.bury(taken, homeless, Reason.NO_WINDOW), untils[~homeless]
         live = room.buckets.fetch(NO_WINDOW)
-        both = [pa.concat_arrays(sides) for sides in zip(live.keys, taken.keys(room.plan), strict=True)]
-        found = encode_loosely(both, len(live) + len(taken))
-        ours, theirs = np.split(found.codes.astype(np.int64), [len(live)])
+        found, ours, theirs = encode_together(live.keys, len(live), taken.keys(room.plan), len(taken))
         here = np.zeros(found.count, np.bool_)
         here[theirs] = True
         finished = live.state["finished"]
@@ -74,8 +73,9 @@ class LimitedSessions(ByWatermark):
             return room.nothing(taken)
         rows = Kept.concat([before, brought])
         sessions = self._sessions(rows)
-        touched = np.zeros(len(sessions.ends), np.bool_)
-        touched[sessions.groups.codes[len(before) :]] = True
+        got = np.zeros(len(sessions.ends), np.bool_)
+        got[sessions.groups.codes[len(before) :]] = True
+        touched = got.copy()
         owners, whole = _owners(sessions.groups.codes[: len(before)], before.panes, len(live))
         moved = ~whole | touched[owners] | (live.windows != sessions.ends[owners])
         moved |= live.state["start"] != sessions.starts[owners]
@@ -87,8 +87,6 @@ class LimitedSessions(ByWatermark):
         number = np.cumsum(touched) - 1
         fresh = room.examiner.shape.fresh(sessions.ends[touched], found.take(sessions.codes[touched]))
         fresh.state["start"] = sessions.starts[touched]
-        got = np.zeros(len(sessions.ends), np.bool_)
-        got[sessions.groups.codes[len(before) :]] = True
         whole &= got[owners]  # a session that only became shorter is told of all it holds, so that it is shown again
         heirs = whole[changing]
         frame, gone = handed_on(
@@ -104,12 +102,13 @@ class LimitedSessions(ByWatermark):
 
     def _expired(self, before: Kept, brought: Kept, taken: Taken) -> Bools:
         """Which records are too late for the session, not yet cut, that they would be in."""
-        horizon = brought.untils
-        if self._room.plan.spec.semantics.late_sessions is LateSessions.MERGED and len(horizon):
+        lateness, horizon = self._room.lateness, brought.untils
+        merged = self._room.plan.spec.semantics.late_sessions is LateSessions.MERGED
+        if merged and (horizon <= lateness.expired_by(taken.bundle.watermarks)).any():
             rows = Kept.concat([before, brought])
             whole = cluster(rows.codes, rows.times, rows.untils, touching=self._kind.touching)
             horizon = whole.ends[whole.groups.codes[len(before) :]]
-        return self._room.lateness.too_late(brought.times, horizon, taken.bundle.watermarks)
+        return lateness.too_late(brought.times, horizon, taken.bundle.watermarks)
 
     def _sessions(self, rows: Kept) -> Sessions:
         """Join the records' intervals, then cut."""
@@ -135,10 +134,7 @@ class LimitedSessions(ByWatermark):
             frame.partials = replace(frame.partials, stamp=room.plan.fold.stamped_by(handed, frame.partials.stamp))
         frame.kept = [by_groups(rows.records, groups)]
         counts = np.bincount(groups.codes[told], minlength=groups.count).astype(np.int64, copy=False)
-        least = np.zeros(groups.count, np.int64)
-        if told.any():
-            least = np.full(groups.count, np.iinfo(np.int64).max)
-            np.minimum.at(least, groups.codes[told], rows.times[told])
+        least = least_times(rows.times[told], groups.where(told))
         frame.state["pending"] += counts
         room.examiner.trigger.told(frame.state, counts > 0, News(counts, moment.clock, least))
 

@@ -52,7 +52,7 @@ class UnalignedPanes:
     def fire(self, moment: Moment) -> Firings | None:
         """What leaves: first what is taken back because sessions were joined, then the firings."""
         joined, self._joined = self._joined, None
-        due = self._buckets.due(moment, *self._joining.reach(moment))
+        due = self._buckets.due(moment)
         frame, touched = due, np.zeros(len(due), np.bool_)
         if joined is not None:
             frame = self._examiner.shape.join([joined.frame, due])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from fanlight.kernels.groups import Ints
 from fanlight.kernels.intervals import Clusters, cluster, meets
-from fanlight.kernels.keys import encode_loosely
+from fanlight.kernels.keys import encode_together
 from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateSessions
 from fanlight.model.sessions import Session
@@ -33,9 +32,7 @@ class Sessions(ByWatermark):
         if not len(taken):
             return room.nothing(taken)
         live = room.buckets.fetch(int(taken.bundle.times.min()))
-        both = [pa.concat_arrays(pair) for pair in zip(live.keys, taken.keys(room.plan), strict=True)]
-        found = encode_loosely(both, len(live) + len(taken))
-        ours, theirs = np.split(found.codes.astype(np.int64), [len(live)])
+        found, ours, theirs = encode_together(live.keys, len(live), taken.keys(room.plan), len(taken))
         here = np.zeros(found.count, np.bool_)
         here[theirs] = True
         finished, involved = live.state["finished"], here[ours]

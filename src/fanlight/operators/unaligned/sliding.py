@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from fanlight.kernels.anchors import Anchors, Held
 from fanlight.kernels.fold import Fold, Partials
 from fanlight.kernels.groups import Bools, Ints
-from fanlight.kernels.keys import encode_loosely
+from fanlight.kernels.keys import encode_together
 from fanlight.kernels.ranges import ranges
 from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.kernels.ranges_search import window_rows
@@ -53,9 +52,7 @@ class SlidingWindows(ByWatermark):
         live = room.buckets.fetch(first)
         before, brought = self._near(first, last), Atoms.of(room.plan, taken)
         atoms = Atoms.concat([before, brought])
-        both = [pa.concat_arrays(sides) for sides in zip(live.keys, atoms.keys, strict=True)]
-        found = encode_loosely(both, len(live) + len(atoms))
-        ours, theirs = np.split(found.codes.astype(np.int64), [len(live)])
+        found, ours, theirs = encode_together(live.keys, len(live), atoms.keys, len(atoms))
         rows = Rows.of(theirs, atoms, len(before))
         held, places = self._affected(rows, live, ours, moment)
         shut = (places >= 0) & live.state["finished"][places] if len(live) else np.zeros(len(places), np.bool_)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from fanlight.kernels.anchors import Anchors
 from fanlight.kernels.groups import Bools
-from fanlight.kernels.keys import encode_loosely
+from fanlight.kernels.keys import encode_together
 from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.plan import Plan
@@ -27,11 +26,10 @@ def too_late(plan: Plan, anchors: Anchors, lateness: Lateness, log: AtomLog, tak
     late = np.flatnonzero(behind)
     at = bundle.times[late]
     known = log.between(int(at.min()) - anchors.reach, int(at.max()) + anchors.reach + 1)
-    keys = [pa.concat_arrays(sides) for sides in zip(known.keys, taken.keys(plan), strict=True)]
-    codes = encode_loosely(keys, len(known) + len(taken)).codes.astype(np.int64)
-    kept = np.concatenate([np.ones(len(known), np.bool_), ~behind])
-    _, sorted_codes, times = sort_by_key_time(codes[kept], np.concatenate([known.times, bundle.times])[kept])
+    _, ours, theirs = encode_together(known.keys, len(known), taken.keys(plan), len(taken))
+    codes, moments = np.concatenate([ours, theirs[~behind]]), np.concatenate([known.times, bundle.times[~behind]])
+    _, sorted_codes, times = sort_by_key_time(codes, moments)
     expired = lateness.expired_by(bundle.watermarks)
     after = expired[late] if len(expired) > 1 else np.full(len(late), expired[0])
-    behind[late] = ~anchors.hold(sorted_codes, times, codes[len(known) :][late], at, after)
+    behind[late] = ~anchors.hold(sorted_codes, times, theirs[late], at, after)
     return behind
