@@ -11,13 +11,11 @@ import os
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyspark
 import pytest
@@ -69,25 +67,12 @@ def spark_home(folder: Path) -> Path:
     return folder
 
 
-def stepped(steps: list[tuple[pa.Table | None, int | None]]) -> fl.WindowOperator:
-    """The embedded engine, told the same watermarks."""
-    operator = fl.WindowOperator(replace(elsewhere.declared([]).spec, watermark=fl.Explicit()), schema=SCHEMA)
-    for table, watermark in steps:
-        if table is None:
-            operator.advance(watermark=watermark)
-        else:
-            operator.add(table, watermark=watermark)
+def stepped(bundles: list[pa.Table]) -> fl.WindowOperator:
+    """The embedded engine over the same bundles."""
+    operator = fl.WindowOperator(elsewhere.declared([]).spec, schema=SCHEMA)
+    for table in bundles:
+        operator.add(table)
     return operator
-
-
-def behind_by_one() -> list[tuple[pa.Table | None, int | None]]:
-    """Each bundle with the watermark of those before it, and the last watermark alone."""
-    reached: int | None = None
-    steps: list[tuple[pa.Table | None, int | None]] = []
-    for table in BUNDLES:
-        steps.append((table, reached))
-        reached = int(pc.max(table["ts"].cast(pa.int64())).as_py()) - 5_000_000
-    return [*steps, (None, reached)]
 
 
 def test_a_bare_worker_has_no_fanlight() -> None:
@@ -141,7 +126,8 @@ def test_a_cluster_gives_the_rows_of_the_embedded_engine(how: dict[str, str], ki
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["kind"] == kind
     assert ".zip" in told["imported"]
-    whole, streamed = stepped([(pa.concat_tables(BUNDLES), END_OF_TIME)]), stepped(behind_by_one())
+    whole, streamed = stepped([]), stepped(BUNDLES)
+    whole.add(pa.concat_tables(BUNDLES), watermark=END_OF_TIME)
     assert told["batch"] == elsewhere.listed(whole.take().to_pylist())
     assert told["stream"] == elsewhere.listed(streamed.take().to_pylist())
     assert told["windows"] == elsewhere.listed(streamed.windows().to_pylist())

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import typer
@@ -121,13 +120,10 @@ class Ran:
         return self
 
     def operator(self) -> fl.WindowOperator:
-        """The standalone operator, told the watermarks of Spark: each batch acts on that of those before it."""
-        operator = fl.WindowOperator(replace(self.declared([]).spec, watermark=fl.Explicit()), schema=SCHEMA)
-        reached: int | None = None
+        """The standalone operator over the same bundles."""
+        operator = fl.WindowOperator(self.declared([]).spec, schema=SCHEMA)
         for table in BUNDLES:
-            operator.add(table, watermark=reached)
-            reached = int(pc.max(table["ts"].cast(pa.int64())).as_py()) - 5_000_000
-        operator.advance(watermark=reached)
+            operator.add(table)
         return operator
 
 

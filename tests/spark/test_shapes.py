@@ -141,15 +141,14 @@ def outcome(spec: WindowSpec, plan: Plan, rows: list[Left]) -> Outcome:
 
 
 def stepped() -> list[Step]:
-    """The steps of the streaming query: each acts on the watermark of those before it, which is whole milliseconds."""
+    """The steps of the streaming query: each acts on the watermark of all records up to and with its own."""
     steps: list[Step] = []
-    reached: int | None = None
+    latest = 0
     for table, clock in zip(bundles(), CLOCKS, strict=False):
         records = as_records(table)
-        steps.append(Step(records=records, watermark=reached, clock=clock * MILLISECOND))
-        latest = max(record["ts"] for record in records if record["ts"] is not None)
-        reached = max(reached or 0, latest // MILLISECOND * MILLISECOND - DELAY)
-    return [*steps, Step(watermark=reached, clock=CLOCKS[-1] * MILLISECOND), Step(end=True)]
+        latest = max(latest, *(record["ts"] for record in records if record["ts"] is not None))
+        steps.append(Step(records=records, watermark=latest - DELAY, clock=clock * MILLISECOND))
+    return [*steps, Step(watermark=latest - DELAY, clock=CLOCKS[-1] * MILLISECOND), Step(end=True)]
 
 
 def in_one() -> list[Step]:

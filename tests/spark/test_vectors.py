@@ -160,20 +160,18 @@ class Translation:
         run = SparkRun(self.spec, feed.frame, panes=True)
         given = []
         with ScriptedQuery(feed, run.leaving(str(feed.signals)), folder) as query:
-            query.batch(self._file(None, self._batches[0]), 0)
             for place, batch in enumerate(self._batches):
                 if place in restarts:
                     query.restart()
-                after = self._batches[place + 1] if place + 1 < len(self._batches) else None
-                file = None if batch.ends else self._file(batch.records, after)
+                file = None if batch.ends else self._file(batch)
                 given.append(self._read(query.batch(file, batch.clock // MILLISECOND), run.plan))
         return given
 
-    def _file(self, records: pa.RecordBatch | None, after: MicroBatch | None) -> pa.Table:
-        """A bundle, and the marker for the watermark that the next one acts on."""
-        rows = [] if records is None else [self._with_lane(records)]
-        if after is not None and after.watermark > 0:
-            reached = min(after.watermark, LATEST - self._delay)
+    def _file(self, batch: MicroBatch) -> pa.Table:
+        """A bundle, and a marker for the watermark that it acts on."""
+        rows = [] if batch.records is None else [self._with_lane(batch.records)]
+        if batch.watermark > 0:
+            reached = min(batch.watermark, LATEST - self._delay)
             marker = pa.table({TIME: pa.array([reached + self._delay]).cast(MOMENT), LANE: [MARKER]})
             rows.append(marker)
         return pa.concat_tables([self.schema.empty_table(), *rows], promote_options="default").select(self.schema.names)

@@ -29,7 +29,7 @@ def carrying(schema: pa.Schema) -> Callable[[Batches], Batches]:
 
 
 def _firing(batch: pa.RecordBatch, place: int) -> Iterator[pa.RecordBatch]:
-    records = next_records(opened(batch.column("payload")[place].as_py()))
+    records = next_records(opened(batch.column("payload")[place].as_buffer()))
     yield records.append_column(PASSED, pa.nulls(len(records), pa.binary()))
 
 

@@ -10,12 +10,16 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from fanlight.kernels.groups import Ints, runs
+from fanlight.kernels.times import read_times
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import Timestamp
+from fanlight.model.timestamp import START_OF_TIME, Timestamp
+from fanlight.model.watermarks import BoundedDisorder
+from fanlight.model.windows import TimeDomain
 from fanlight.operators.folding import Folding, folds_early
 from fanlight.operators.intake import conform
-from fanlight.operators.plan import Plan
-from fanlight.spark.transit import opened, packed
+from fanlight.operators.plan import Plan, plain
+from fanlight.spark.leaving import acted_on
+from fanlight.spark.transit import opened, packed_each
 
 SHARD = "_fanlight_shard"
 """The column that says a row's shard, by position; taken off before the chunk is made."""
@@ -33,7 +37,7 @@ class Sent(StrEnum):
     END = "end"
 
 
-ENVELOPE = "shard int, origin int, sequence int, kind string, payload binary"
+ENVELOPE = "shard int, origin int, sequence int, kind string, payload binary, watermark bigint"
 _SCHEMA = pa.schema(
     {
         "shard": pa.int32(),
@@ -41,6 +45,7 @@ _SCHEMA = pa.schema(
         "sequence": pa.int32(),
         "kind": pa.string(),
         "payload": pa.binary(),
+        "watermark": pa.int64(),
     }
 )
 
@@ -49,6 +54,8 @@ _GATHERED = 1 << 26
 """What is packed at once, whichever is reached first; so memory is bounded however large the micro-batch."""
 _BYTES = 1 << 24
 """No chunk is much larger."""
+_SMALL = 1 << 16
+"""Numbers of two bytes are sorted by counting them."""
 
 Batches = Iterator[pa.RecordBatch]
 Horizon = Callable[[], Timestamp | None]
@@ -57,9 +64,10 @@ Horizon = Callable[[], Timestamp | None]
 def seal(
     spec: WindowSpec, schema: pa.Schema, ids: list[int], horizon: Horizon, *, heartbeat: bool
 ) -> Callable[[Batches], Batches]:
-    """The function that packs rows into chunks by shard; with a heartbeat the first task says a word to every shard.
+    """The function that packs rows into chunks by shard; with a heartbeat, tasks tell every shard of the watermark.
 
-    A shard judges records by the watermark it acted on last, so every shard must act in every batch.
+    Each task that had rows does, and the first one always. So every shard acts in every batch and on the same
+    watermark, that of all records up to and with this batch: Spark lets no shard begin before all tasks have ended.
 
     Records of slices that `horizon` cannot have expired are folded first, where the spec allows it.
     """
@@ -68,7 +76,7 @@ def seal(
         packer = Packer(Plan.bind(spec, schema), ids, horizon)
         for gathered in _gathered(batches):
             yield packer.pack(gathered)
-        if heartbeat and packer.origin == 0:
+        if heartbeat and (packer.origin == 0 or packer.has_packed):
             yield packer.tell(Sent.HEARTBEAT)
 
     return sealed
@@ -79,7 +87,7 @@ def telling(ids: list[int], kind: Sent) -> Callable[[Batches], Batches]:
 
     def told(batches: Batches) -> Batches:
         if any(len(batch) for batch in batches):
-            yield _letters(ids, [_LAST] * len(ids), 0, kind, [None] * len(ids))
+            yield _letters(ids, [_LAST] * len(ids), 0, kind, pa.nulls(len(ids), pa.binary()), START_OF_TIME)
 
     return told
 
@@ -88,7 +96,7 @@ def rows_of(batches: Batches) -> Batches:
     """Chunks back to rows."""
     for batch in batches:
         for payload in batch.column("payload"):
-            yield opened(payload.as_py())
+            yield opened(payload.as_buffer())
 
 
 _LAST = 2**31 - 1
@@ -108,18 +116,26 @@ class Packer:
         context = TaskContext.get()
         self.origin = 0 if context is None else context.partitionId()
         self._sequence = 0
+        self._watermark: Timestamp = START_OF_TIME
+
+    @property
+    def has_packed(self) -> bool:
+        """Whether anything was packed."""
+        return self._sequence > 0
 
     def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The chunks of a batch: folded ones, and records as they are."""
         if PASSED not in batch.schema.names:
+            self._follow(batch)
             return self._packed(batch)
         passed = batch.column(PASSED)
         records = self._packed(batch.filter(passed.is_null()).drop_columns([PASSED]))
-        others: list[bytes] = passed.drop_null().to_pylist()
+        others = passed.drop_null()
+        self._reach(acted_on(opened(row.as_buffer()) for row in others))
         return pa.concat_batches([records, self._numbered(self._ids[:1] * len(others), Sent.PASSED, others)])
 
     def _packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        shards = batch.column(SHARD).to_numpy().astype(np.int64)
+        shards = batch.column(SHARD).to_numpy()
         rows = conform(batch.drop_columns([SHARD]), self._plan.schema)
         if self._folding is None or self._known is None:
             return self._chunks(rows, shards, Sent.RECORDS)
@@ -133,20 +149,33 @@ class Packer:
         ]
         return pa.concat_batches(parts)
 
+    def _follow(self, rows: pa.RecordBatch) -> None:
+        """Let the watermark follow records: a time that cannot be used moves none."""
+        spec, strategy = self._plan.spec, self._plan.spec.watermark
+        if spec.window.domain is not TimeDomain.EVENT or not isinstance(strategy, BoundedDisorder) or not len(rows):
+            return
+        times, faults = read_times(plain(rows.column(spec.time)), spec.unit)
+        usable = times[faults == 0] if faults.any() else times
+        if len(usable):
+            self._reach(int(usable.max()) - strategy.delay.micros)
+
+    def _reach(self, watermark: Timestamp) -> None:
+        self._watermark = max(self._watermark, watermark)
+
     def tell(self, kind: Sent) -> pa.RecordBatch:
         """A word to every shard."""
-        return self._numbered(self._ids, kind, [None] * len(self._ids))
+        return self._numbered(self._ids, kind, pa.nulls(len(self._ids), pa.binary()))
 
     def _folded(
         self, folding: Folding, rows: pa.RecordBatch, times: Ints, slices: Ints, shards: Ints
     ) -> pa.RecordBatch:
         chunk, found, codes = folding.fold(rows, times, slices)
-        shard_of = np.zeros(found.count, np.int64)
+        shard_of = np.zeros(found.count, shards.dtype)
         shard_of[found.codes] = shards  # all rows of a key have the same
         return self._chunks(chunk, shard_of[codes], Sent.FOLDED)
 
     def _chunks(self, rows: pa.RecordBatch, shards: Ints, kind: Sent) -> pa.RecordBatch:
-        order = np.argsort(shards, kind="stable")
+        order = np.argsort(shards.astype(np.uint16) if len(self._ids) < _SMALL else shards, kind="stable")
         ordered, shards = rows.take(pa.array(order)), shards[order]
         bounds = runs(shards)
         owners: list[int] = []
@@ -155,19 +184,32 @@ class Packer:
             pieces = _pieces(ordered.slice(start, end - start))
             owners += [self._ids[shards[start]]] * len(pieces)
             parts += pieces
-        return self._numbered(owners, kind, [packed(part) for part in parts])
+        return self._numbered(owners, kind, packed_each(parts))
 
-    def _numbered(self, owners: list[int], kind: Sent, payloads: list[bytes] | list[None]) -> pa.RecordBatch:
+    def _numbered(self, owners: list[int], kind: Sent, payloads: pa.BinaryArray) -> pa.RecordBatch:
         first = self._sequence
         self._sequence += len(owners)
-        return _letters(owners, [self.origin] * len(owners), first, kind, payloads)
+        return _letters(owners, [self.origin] * len(owners), first, kind, payloads, self._watermark)
 
 
 def _letters(
-    owners: list[int], origins: list[int], first: int, kind: Sent, payloads: list[bytes] | list[None]
+    owners: list[int],
+    origins: list[int],
+    first: int,
+    kind: Sent,
+    payloads: pa.BinaryArray,
+    watermark: Timestamp,
 ) -> pa.RecordBatch:
-    columns = [owners, origins, list(range(first, first + len(owners))), [kind.value] * len(owners), payloads]
-    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
+    count = len(owners)
+    columns = {
+        "shard": owners,
+        "origin": origins,
+        "sequence": range(first, first + count),
+        "kind": [kind.value] * count,
+        "payload": payloads,
+        "watermark": [watermark] * count,
+    }
+    return pa.record_batch(columns, schema=_SCHEMA)
 
 
 def _gathered(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -64,6 +64,13 @@ def leaving_of(
     place = {"stage": stage, "batch": batch, "shard": name}
     watermark = _moment(shard.watermark) if shard.plan.of_times else None
     yield {"kind": ACCOUNT, **place, **counts, "watermark": watermark}
+
+
+def acted_on(rows: Iterable[pa.RecordBatch]) -> Timestamp:
+    """The furthest watermark that accounts among these rows tell of."""
+    watermarks = [row.column("watermark") for row in rows]
+    told = [int(column.cast(pa.int64())[0].as_py()) for column in watermarks if not column.null_count]
+    return max(told, default=START_OF_TIME)
 
 
 def _moment(time: Timestamp) -> datetime | None:

@@ -95,7 +95,7 @@ class ShardProcessor(StatefulProcessor):
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
         bundle, folded = unpacked(shard, come, clock)
         reached = times.getCurrentWatermarkInMs()
-        watermark = self._watermark(reached, clock, bundle)
+        watermark = self._watermark(come, clock, bundle)
         timer, known = max(reached, 0) + 1, notes.get(_TIMER)
         firings = shard.step(bundle, watermark, clock, notes={**notes, _TIMER: timer}, folded=folded)
         if any(row["kind"] == Sent.END for row in come):
@@ -108,12 +108,10 @@ class ShardProcessor(StatefulProcessor):
             yield Row(**row)
         yield from (Row(**row) for row in passed(come))
 
-    def _watermark(self, reached: int, clock: Timestamp, bundle: Bundle | None) -> Timestamp:
-        """What the step acts on: Spark's watermark, or what the clock or the records' positions say."""
+    def _watermark(self, come: list[Any], clock: Timestamp, bundle: Bundle | None) -> Timestamp:
+        """What the step acts on: what its chunks tell, or what the clock or the records' positions say."""
         own = watermark_of(self._spec, clock, None if bundle is None else bundle.times)
-        if own is not None:
-            return own
-        return reached * _MILLISECOND if reached > 0 else START_OF_TIME
+        return max((row["watermark"] for row in come), default=START_OF_TIME) if own is None else own
 
     def _notes(self, shard: ShardOperator) -> dict[str, Any]:
         """What is kept with the state: whose it is. State of another pipeline is refused before it is changed."""

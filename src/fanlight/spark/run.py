@@ -14,7 +14,7 @@ from pyspark.sql.types import TimestampType
 from fanlight.errors import InputError, SpecError
 from fanlight.model.kinds import spans_keys
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
+from fanlight.model.timestamp import EARLIEST, END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
@@ -36,7 +36,7 @@ from fanlight.spark.store import CHUNKS, KEYS, VALUES
 from fanlight.state.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _FOLLOWED = "_fanlight_followed"
 
@@ -132,7 +132,7 @@ class SparkRun:
         shard = shard_of(self.spec.keys, len(self.ids))
         known = horizon.found if self.source.isStreaming else _unmoved
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
-        packed = through(self._records(signals).withColumn(SHARD, shard), sealed, ENVELOPE)
+        packed = self._followed(through(self._records(signals).withColumn(SHARD, shard), sealed, ENVELOPE))
         if not self.source.isStreaming:
             return packed
         stream = self.source.sparkSession.readStream
@@ -148,23 +148,21 @@ class SparkRun:
         if self.before is not None:
             carried = from_arrow_schema(carried_schema(self.plan.schema))
             return through(self.before.leaving(signals), carrying(self.plan.schema), carried)
-        if not self.source.isStreaming:
-            return self.source
-        delay = self.spec.watermark
-        assert isinstance(delay, BoundedDisorder)
-        followed = self.source.withColumn(_FOLLOWED, self._followed())
-        return followed.withWatermark(_FOLLOWED, f"{delay.delay.micros} microseconds").drop(_FOLLOWED)
+        return self.source
 
-    def _followed(self) -> Column:
-        """What Spark's watermark follows: the times that can be used, as one that cannot would expire everything.
+    def _followed(self, packed: DataFrame) -> DataFrame:
+        """Chunks that Spark's watermark has followed, in the first stage of a stream.
 
-        Where time is the clock or a position, Spark wants a watermark all the same.
+        The shards go by what the chunks tell them, a batch earlier than Spark would let them. Spark shows its own in a
+        query's progress, and wants one. What it followed is left behind: a processor drops rows that Spark holds to be
+        late.
         """
+        if self.before is not None or not self.source.isStreaming:
+            return packed
+        reached = functions.timestamp_micros(functions.greatest(functions.col("watermark"), functions.lit(EARLIEST)))
         if self.spec.window.domain is not TimeDomain.EVENT:
-            return functions.current_timestamp()
-        time = functions.col(self.spec.time)
-        first, last = (functions.timestamp_micros(functions.lit(end)) for end in (EARLIEST, LATEST))
-        return functions.when(time.between(first, last), time)
+            reached = functions.current_timestamp()
+        return packed.withColumn(_FOLLOWED, reached).withWatermark(_FOLLOWED, "0 seconds").drop(_FOLLOWED)
 
 
 def _unmoved() -> Timestamp:

@@ -34,9 +34,8 @@ _A_ROW = pa.record_batch({"end": [True]})
 class ShardTester:
     """One shard on the real processor: `batch` by batch, rows in through the real envelope, `LEAVING` rows out.
 
-    Times are microseconds, and Spark's are whole milliseconds: a watermark between two of them is told as the lower.
-    `folds` says whether the envelope knows how far the shard has come, as it does on the machine the last batch ran
-    on; where it does not, it folds nothing.
+    Times are microseconds. `folds` says whether the envelope knows how far the shard has come, as it does on the
+    machine the last batch ran on; where it does not, it folds nothing.
     """
 
     def __init__(self, spec: WindowSpec, schema: pa.Schema, *, folds: bool = True) -> None:
@@ -52,7 +51,8 @@ class ShardTester:
 
         The shard hears of every batch: what comes without records is a heartbeat.
         """
-        come = list(self._sealed(records, ends=ends))
+        told = min(watermark, LATEST)  # it follows times of records, so it never comes to the end of time
+        come = [Row(**{**row.asDict(), "watermark": told}) for row in self._sealed(records, ends=ends)]
         self._harness.renew(self._processor())
         self._harness.move(watermark, clock)
         return [*self._harness.test(ONLY, come), *self._harness.expire()]
@@ -103,5 +103,5 @@ class _Harness(TwsTester):
 
 
 def _milliseconds(time: Timestamp) -> int:
-    """As Spark tells it; its watermark follows times of records, so it never comes to the end of time."""
+    """As Spark tells it."""
     return min(time, LATEST) // _MILLISECOND

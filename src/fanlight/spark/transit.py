@@ -1,4 +1,4 @@
-"""Chunks on their way between the tasks of one batch: an Arrow IPC stream, and nothing around it.
+"""Chunks on their way between the tasks of one batch: narrowed, as an Arrow IPC stream, and nothing around it.
 
 What is kept carries a version and a checksum (`fanlight.state.codec`); what only travels is checked by Spark's shuffle
 and read by the code that wrote it.
@@ -6,7 +6,15 @@ and read by the code that wrote it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pyarrow as pa
+
+from fanlight.state.narrow import narrowed, widened
+
+_AROUND = 1 << 12
+"""More than an IPC stream needs around its schema and its batch."""
 
 
 def packed(chunk: pa.RecordBatch) -> bytes:
@@ -15,14 +23,27 @@ def packed(chunk: pa.RecordBatch) -> bytes:
     >>> opened(packed(pa.record_batch({"n": [1, 2]}))).to_pydict()
     {'n': [1, 2]}
     """
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, chunk.schema) as writer:
-        writer.write_batch(chunk)
-    data: bytes = sink.getvalue().to_pybytes()
+    (only,) = packed_each([chunk])
+    data: bytes = only.as_py()
     return data
 
 
-def opened(data: bytes) -> pa.RecordBatch:
-    """The chunk that `packed` wrote; its columns are views of `data`."""
+def packed_each(chunks: Sequence[pa.RecordBatch]) -> pa.BinaryArray:
+    """The bytes of some chunks, written once to where they stay."""
+    narrow = [narrowed(chunk) for chunk in chunks]
+    room = sum(pa.ipc.get_record_batch_size(chunk) + chunk.schema.serialize().size + _AROUND for chunk in narrow)
+    data = pa.allocate_buffer(room)
+    ends = [0]
+    with pa.FixedSizeBufferWriter(data) as sink:
+        for chunk in narrow:
+            with pa.ipc.new_stream(sink, chunk.schema) as writer:
+                writer.write_batch(chunk)
+            ends.append(sink.tell())
+    offsets = pa.py_buffer(np.array(ends, np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(narrow), [None, offsets, data.slice(0, ends[-1])])
+
+
+def opened(data: bytes | pa.Buffer) -> pa.RecordBatch:
+    """The chunk that `packed` wrote; its columns are views of `data` where they were not narrowed."""
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
-        return reader.read_next_batch()
+        return widened(reader.read_next_batch())

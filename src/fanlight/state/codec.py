@@ -3,9 +3,10 @@
     | magic | version | kind | length | checksum | payload … |
       4       2         2      8        8          length bytes
 
-The payload of a chunk is one IPC stream. The payload of a snapshot is the length of its directory (8 bytes), the
-directory as JSON, padded to 8 bytes, and the IPC streams of its chunks, one after the other. Numbers are
-little-endian; nothing is pickled. The same content gives the same bytes, however its columns were made.
+The payload of a chunk is one IPC stream with its whole numbers narrowed (`fanlight.state.narrow`). That of a snapshot
+is the length of its directory (8 bytes), the directory as JSON, padded to 8 bytes, and the IPC streams of its chunks,
+one after the other. Numbers are little-endian; nothing is pickled. The same content gives the same bytes, however its
+columns were made.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.errors import StateError
+from fanlight.state.narrow import narrowed, widened
 from fanlight.state.store import Address
 
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b"FANL"
 _HEADER = struct.Struct("<4sHHQQ")
@@ -54,7 +56,7 @@ def encode(chunk: pa.RecordBatch, compression: str | None = None) -> bytes:
 
 
 def decode(data: bytes) -> pa.RecordBatch:
-    """The chunk that `encode` wrote; its columns are views of `data`. A `StateError` says what is wrong with it."""
+    """The chunk that `encode` wrote; its columns may be views of `data`. A `StateError` says what is wrong with it."""
     return _chunk(_payload(_Kind.CHUNK, data))
 
 
@@ -129,18 +131,19 @@ def _payload(kind: _Kind, data: bytes) -> memoryview:
 
 
 def _stream(chunk: pa.RecordBatch, compression: str | None = None) -> pa.Buffer:
-    settled = pa.RecordBatch.from_arrays([_settled(column) for column in chunk.columns], schema=chunk.schema)
+    if chunk.num_columns:  # without columns, only the chunk itself knows how many rows it has
+        settled = pa.RecordBatch.from_arrays([_settled(column) for column in chunk.columns], schema=chunk.schema)
+        chunk = narrowed(settled)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, chunk.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-        # without columns, only the chunk itself knows how many rows it has
-        writer.write_batch(settled if chunk.num_columns else chunk)
+        writer.write_batch(chunk)
     return sink.getvalue()
 
 
 def _chunk(payload: memoryview) -> pa.RecordBatch:
     try:
         with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
-            return reader.read_next_batch()
+            return widened(reader.read_next_batch())
     except (pa.ArrowException, OSError, StopIteration) as problem:
         raise StateError(
             f"This chunk is whole, but Arrow {pa.__version__} cannot read it: {problem}. "

@@ -81,7 +81,7 @@ def batch_of(leaving: pa.Table, shape: Shape, query: str, number: int) -> Batch:
     chunks: dict[str, list[pa.RecordBatch]] = {FIRING: [], LETTER: []}
     for kind, payload in zip(kinds, payloads, strict=True):
         if kind in chunks:
-            chunks[kind].append(opened(payload.as_py()))
+            chunks[kind].append(opened(payload.as_buffer()))
     return Batch(
         query,
         number,

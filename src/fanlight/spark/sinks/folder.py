@@ -88,6 +88,6 @@ def _decoded(names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload"):
-                yield opened(payload.as_py()).select(names)
+                yield opened(payload.as_buffer()).select(names)
 
     return rows
