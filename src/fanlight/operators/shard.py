@@ -17,7 +17,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import Accounting, DeadLetters
-from fanlight.operators.folding import Folded
+from fanlight.operators.folded import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.messages import Messages
 from fanlight.operators.once import OncePanes
