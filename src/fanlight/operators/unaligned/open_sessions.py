@@ -21,7 +21,7 @@ _SPACE = "panes"
 
 
 class OpenSessions:
-    """The live sessions of a shard as stretches. What a step has read, it must save or say to be as it was."""
+    """The live sessions of a shard as stretches. A step reads some, and saves what it kept of all that it read."""
 
     def __init__(self, plan: Plan, store: ChunkStore, width: int) -> None:
         self._store = store
@@ -43,18 +43,21 @@ class OpenSessions:
         """Write what is `kept` of the sessions that were read or made, to the buckets of ends that have `changed`."""
         dirty = np.unique(np.concatenate([np.zeros(0, np.int64), *changed]) // self._width)
         rows = Stretches.concat([part.where(np.isin(part.ends // self._width, dirty)) for part in kept])
-        left = self._write(rows)
-        for bucket in set(dirty.tolist()) & self._buckets - left:
+        filled = self._write(rows)
+        for bucket in sorted(self._buckets.intersection(dirty.tolist()) - filled):
             self._store.delete(Address(_SPACE, bucket, 0))
-        self._buckets = (self._buckets - set(dirty.tolist())) | left
+        self._buckets = self._buckets.difference(dirty.tolist()) | filled
         self._read.clear()
 
     def everything(self) -> Stretches:
         """All live sessions, for reading."""
-        return self._shape.from_batches([self._store.get(Address(_SPACE, bucket, 0)) for bucket in self._buckets])
+        return self._rows(sorted(self._buckets))
 
     def _fetch(self, buckets: list[int]) -> Stretches:
         self._read.update(buckets)
+        return self._rows(buckets)
+
+    def _rows(self, buckets: list[int]) -> Stretches:
         return self._shape.from_batches([self._store.get(Address(_SPACE, bucket, 0)) for bucket in buckets])
 
     def _write(self, rows: Stretches) -> set[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Ints
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
@@ -17,6 +19,7 @@ from fanlight.operators.taken import Taken
 from fanlight.operators.unaligned.choose import width_of
 from fanlight.operators.unaligned.open_sessions import OpenSessions
 from fanlight.operators.unaligned.session_intake import Live, SessionIntake
+from fanlight.operators.unaligned.stretching import StretchShape
 from fanlight.state.store import ChunkStore
 
 
@@ -35,9 +38,11 @@ class SessionsOnce:
         self._plan = plan
         self._open = OpenSessions(plan, store, width_of(kind))
         self._intake = SessionIntake(plan, kind, lateness, letters, accounting)
-        self._at_work: list[Stretches] = []
-        self._changed: list[Ints] = []  # where sessions ended that are no more, and where new ones do
-        self._fired: Stretches | None = None
+        self._none = StretchShape(plan).none()
+        self._made = self._none  # what this step has made of what came and of the sessions it met
+        self._met = self._none.ends  # where these ended
+        self._left = self._none  # read in this step, and left as it was
+        self._expired: Content | None = None
 
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Judge the records and let them, and those that came folded, make, lengthen and bridge sessions."""
@@ -51,41 +56,43 @@ class SessionsOnce:
         brought = Partials.concat([part.partials for part in (met, gathered.came) if len(part)] or [met.partials])
         partials = self._plan.fold.merge(brought, whole.groups)
         sessions = Stretches(whole.starts, whole.ends, gathered.found.take(whole.codes), partials)
-        self._at_work = [live.where(~gathered.involved), sessions]
-        self._changed = [met.ends, sessions.ends]
+        self._made, self._left, self._met = sessions, live.where(~gathered.involved), met.ends
         return gathered.taken
 
     def fire(self, moment: Moment) -> Firings | None:
         """The sessions that have expired; the others are kept."""
-        through = moment.expired
-        parts, changed = [*self._at_work, self._open.ending_by(through)], self._changed
-        self._at_work, self._changed = [], []
-        fired = Stretches.concat([part.where(part.ends <= through) for part in parts])
-        self._open.save([part.where(part.ends > through) for part in parts], [*changed, fired.ends])
-        fired = _ordered(fired)
-        self._fired = None if self._plan.spec.retention is None else fired
+        through, made = moment.expired, self._made
+        olds = Stretches.concat([self._left, self._open.ending_by(through)])
+        ended, over = made.ends <= through, olds.ends <= through
+        kept, fired = made.where(~ended), Stretches.concat([made.where(ended), olds.where(over)])
+        self._open.save([kept, olds.where(~over)], changed=[self._met, kept.ends, olds.ends[over]])
+        self._made, self._left, self._met = self._none, self._none, self._none.ends
+        order, held = self._held(fired)
+        self._expired = None if self._plan.spec.retention is None else held
         if not len(fired):
             return None
-        fold, tick = self._plan.fold, self._plan.spec.tick.micros
-        times = fold.stamps(fired.partials, fired.ends, tick)
-        return Firings.once(fired.keys, fired.starts, fired.ends, fold.finish(fired.partials), times)
+        assert held.starts is not None  # sessions say where they start
+        times = self._plan.fold.stamps(fired.partials, fired.ends, self._plan.spec.tick.micros)
+        return Firings.once(held.keys, held.starts, held.windows, held.values, times[order])
 
     def retire(self, through: int) -> None:
         """Expired sessions are not saved; there is nothing more to forget."""
 
     def expiring(self, moment: Moment) -> Content:
         """What the sessions held that have expired in this step."""
-        return Content.empty(self._plan) if self._fired is None else self._content(self._fired)
+        return Content.empty(self._plan) if self._expired is None else self._expired
 
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> Content:
         """What the live sessions hold that end from `first` to `last`."""
         rows = self._open.everything()
-        return self._content(_ordered(rows.where((rows.ends >= first) & (rows.ends <= last))))
+        return self._held(rows.where((rows.ends >= first) & (rows.ends <= last)))[1]
 
-    def _content(self, rows: Stretches) -> Content:
-        return Content(rows.ends, rows.keys, rows.partials.rows, self._plan.fold.finish(rows.partials), rows.starts)
-
-
-def _ordered(rows: Stretches) -> Stretches:
-    """Sessions in the order they leave in."""
-    return rows.take(in_order(rows.starts, rows.ends, rows.keys))
+    def _held(self, rows: Stretches) -> tuple[Ints, Content]:
+        """The order in which sessions leave, and what they hold in that order."""
+        order = in_order(rows.starts, rows.ends, rows.keys)
+        places = pa.array(order)
+        keys, values = (
+            [column.take(places) for column in columns]
+            for columns in (rows.keys, self._plan.fold.finish(rows.partials))
+        )
+        return order, Content(rows.ends[order], keys, rows.partials.rows[order], values, rows.starts[order])
