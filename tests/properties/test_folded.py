@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanlight.model import aggregates as agg
@@ -18,7 +18,9 @@ from fanlight.model.semantics import LateBy, LateSessions, Semantics
 from fanlight.model.sessions import Session
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.triggers import Every
 from fanlight.model.watermarks import Explicit
+from fanlight.model.windows import TimeDomain
 from fanlight.operators.folded import Folded
 from fanlight.operators.folding import folding_of
 from fanlight.operators.intake import with_times
@@ -38,6 +40,9 @@ FOLDED = {name: KINDS[name] for name in ("plain", "cumulating", "session", "sess
 ROUNDED = (agg.variance("v"), agg.stddev("v"))
 EXACT = [one for one in AGGREGATES if not one.needs_messages and not isinstance(one, tuple(map(type, ROUNDED)))]
 """Quarters and whole numbers add up to the same in any order."""
+
+often = settings(patient, max_examples=3 * settings().max_examples)
+"""Few bundles have records that just meet each other or the watermark."""
 
 
 class Shard:
@@ -112,13 +117,14 @@ def may_fold(answers: Semantics) -> Semantics:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FOLDED.values(), ids=FOLDED)
-@patient
+@often
 @given(data=st.data())
 def test_nothing_tells_folded_records_from_others(kind: Kind, data: st.DataObject) -> None:
     """Several tasks fold their parts of each bundle by a watermark that the shard has not passed."""
     some = st.lists(st.sampled_from(EXACT), min_size=1, max_size=4)
     drawn = kind.pipelines(
         window=kind.windows(EVENT),
+        keys=st.sampled_from([("k",), ()]),
         aggregates=some.map(lambda chosen: tuple((f"a{place}", one) for place, one in enumerate(chosen))),
         trigger=among(common_triggers(), lasting_triggers()),
         semantics=semantics().map(may_fold),
@@ -127,7 +133,7 @@ def test_nothing_tells_folded_records_from_others(kind: Kind, data: st.DataObjec
     spec, steps = data.draw(drawn.filter(lambda pipeline: folding_of(Plan.bind(pipeline[0], SCHEMA)) is not None))
     plain, folded = Shard(spec), Shard(spec)
     for place, step in enumerate(steps):
-        tasks, ahead = data.draw(cut(step.records)), data.draw(st.sampled_from([0, 0, 5]))
+        tasks, ahead = data.draw(st.just([step.records]) | cut(step.records)), data.draw(st.sampled_from([0, 0, 0, 5]))
         right, ours = plain.step(step), folded.step(step, tasks, ahead)
         assert same(ours, right), f"step {place}\nfolded: {ours}\nplain:  {right}"
 
@@ -162,6 +168,36 @@ def test_a_late_record_is_judged_with_what_came_folded(late: LateSessions, count
     assert len(given_back["letters"]) == letters
     ended = shard.step(Step(end=True))
     assert [row["0"] for row in ended["firings"]] == counts
+
+
+@pytest.mark.parametrize("late", LateSessions)
+def test_a_record_is_not_sure_once_a_watermark_is_where_its_interval_ends(late: LateSessions) -> None:
+    """The interval of 5 ends at 15: at 14 nothing has expired it, at 15 it may be a dead letter."""
+    folding = folding_of(Plan.bind(session(late), SCHEMA))
+    assert folding is not None
+    batch = batch_of((record(5), record(6)))
+    assert folding.divide(batch, 14)[2] is None
+    doubtful = folding.divide(batch, 15)[2]
+    assert doubtful is not None
+    assert doubtful.tolist() == [True, False]
+
+
+def test_a_period_counts_from_the_first_record_that_came_folded() -> None:
+    """Of 3 and 12 the first is remembered, so a period of 10 is over at 11."""
+    shard = Shard(replace(session(LateSessions.MERGED), trigger=Every(Duration(10), TimeDomain.EVENT)))
+    fired = shard.step(Step(watermark=11), [(record(12), record(3))])
+    assert [row["0"] for row in fired["firings"]] == [2]
+
+
+@pytest.mark.parametrize(("touching", "counts"), [(False, [1, 1]), (True, [2])])
+def test_records_a_gap_apart_are_folded_together_only_where_sessions_that_meet_are_one(
+    touching: bool, counts: list[int]
+) -> None:
+    spec = replace(session(LateSessions.MERGED), window=Session(Duration(10), touching=touching))
+    for tasks in ([(record(1), record(11))], [(record(1),), (record(11),)]):
+        shard = Shard(spec)
+        shard.step(Step(), tasks)
+        assert [row["0"] for row in shard.step(Step(end=True))["firings"]] == counts
 
 
 def test_parts_of_a_session_that_several_tasks_fold_are_one() -> None:
