@@ -53,7 +53,7 @@ def sort_by_key_time(codes: Codes, times: Ints) -> InOrder:
         left_out += 1
     span = (span - 1 >> left_out) + 1
     packed = np.empty(places, np.uint64)
-    for piece in _pieces(places):
+    for piece in pieces(places):
         number = np.subtract(codes[piece], least, dtype=np.int64).view(np.uint64)
         number *= np.uint64(span)
         number += ((times[piece] - earliest) >> left_out).view(np.uint64)
@@ -61,7 +61,7 @@ def sort_by_key_time(codes: Codes, times: Ints) -> InOrder:
         np.add(number, np.arange(piece.start, piece.stop, dtype=np.uint64), out=packed[piece])
     packed.sort()
     order, sorted_codes, sorted_times = (np.empty(places, np.int64) for _ in range(3))
-    for piece in _pieces(places):
+    for piece in pieces(places):
         pairs = packed[piece] // np.uint64(places)
         np.subtract(packed[piece], pairs * np.uint64(places), out=order[piece].view(np.uint64))
         packed[piece] = pairs
@@ -75,7 +75,7 @@ def sort_by_key_time(codes: Codes, times: Ints) -> InOrder:
     return InOrder(order, sorted_codes, sorted_times)
 
 
-def _pieces(count: int) -> Iterator[slice]:
+def pieces(count: int) -> Iterator[slice]:
     """Rows in pieces that stay in the cache while they are packed."""
     for start in range(0, count, _PIECE):
         yield slice(start, min(start + _PIECE, count))

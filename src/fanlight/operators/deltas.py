@@ -13,7 +13,7 @@ from fanlight.kernels.keys import densify, encode
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import spread
 from fanlight.kernels.sliding import Stacks, by_slice
-from fanlight.operators.folding import Folded, least_times
+from fanlight.operators.folded import FoldedSlices, least_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
 
@@ -98,7 +98,7 @@ def deltas(plan: Plan, taken: Taken, *, timed: bool) -> Deltas:
     return Deltas(windows, codes, found.take(codes), merged, least, cells)
 
 
-def folded_deltas(plan: Plan, folded: Folded, expired: int) -> Deltas:
+def folded_deltas(plan: Plan, folded: FoldedSlices, expired: int) -> Deltas:
     """One row a pane for records that came folded; windows up to `expired` take none of them."""
     found = encode(folded.keys, len(folded))
     pairs = Pairs.of(folded.slices, found.codes, found.count)

@@ -11,7 +11,7 @@ from fanlight.kernels.keys import encode, encode_in_order, encode_loosely
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
 from fanlight.operators.firing import Firings
-from fanlight.operators.folding import Folded
+from fanlight.operators.folded import Folded, FoldedSlices
 from fanlight.operators.log import PartialLog
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
@@ -44,6 +44,7 @@ class OncePanes:
             slices, codes, partials = pairs.settle(partials)
             self._append(slices, found.take(codes), partials)
         if folded is not None:
+            assert isinstance(folded, FoldedSlices)
             self._append(folded.slices, folded.keys, folded.partials)
         return taken
 

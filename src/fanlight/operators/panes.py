@@ -12,7 +12,7 @@ from fanlight.kernels.groups import Ints
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.firing import Firings
-from fanlight.operators.folding import Folded
+from fanlight.operators.folded import Folded
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
 

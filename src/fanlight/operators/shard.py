@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
 from fanlight.model.kinds import is_aligned
+from fanlight.model.sessions import Session
 from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import Accounting, DeadLetters
-from fanlight.operators.folding import Folded
+from fanlight.operators.folded import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.messages import Messages
 from fanlight.operators.once import OncePanes
@@ -28,6 +29,7 @@ from fanlight.operators.taken import Bundle, Taken, judge
 from fanlight.operators.triggered import TriggeredPanes
 from fanlight.operators.unaligned.panes import UnalignedPanes
 from fanlight.operators.unaligned.retained import RetainedByKey
+from fanlight.operators.unaligned.sessions_once import SessionsOnce
 from fanlight.operators.unaligned.sliding_once import SlidingOnce
 from fanlight.state.store import Address, ChunkStore
 
@@ -224,6 +226,8 @@ class ShardOperator:
         books = (self._lateness, self.letters, self.accounting)
         if isinstance(window, Sliding) and once:
             self._panes = SlidingOnce(plan, window, store, *books)
+        elif isinstance(window, Session) and once and not window.has_limits:
+            self._panes = SessionsOnce(plan, window, store, *books)
         elif not is_aligned(window):
             self._panes = UnalignedPanes(plan, store, *books)
         elif once:

@@ -12,7 +12,7 @@ from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.deltas import Deltas, deltas, folded_deltas
 from fanlight.operators.examiner import Examiner, Phase, Timers
 from fanlight.operators.firing import Firings
-from fanlight.operators.folding import Folded, wants_times
+from fanlight.operators.folded import Folded, FoldedSlices, wants_times
 from fanlight.operators.frame import Frame, find
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
@@ -51,6 +51,7 @@ class TriggeredPanes:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""
         brought = None if taken is None else deltas(self._plan, taken, timed=self._wants_times)
         if folded is not None:
+            assert isinstance(folded, FoldedSlices)
             more = folded_deltas(self._plan, folded, moment.expired_before)
             brought = more if brought is None else brought.join(more, self._plan)
         assert brought is not None  # a step without records takes nothing in

@@ -15,7 +15,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
-from fanlight.operators.folding import Folding, folds_early
+from fanlight.operators.folding import Folding, folding_of
 from fanlight.operators.intake import conform
 from fanlight.operators.plan import Plan, plain
 from fanlight.spark.leaving import acted_on
@@ -69,7 +69,7 @@ def seal(
     Each task that had rows does, and the first one always. So every shard acts in every batch and on the same
     watermark, that of all records up to and with this batch: Spark lets no shard begin before all tasks have ended.
 
-    Records of slices that `horizon` cannot have expired are folded first, where the spec allows it.
+    Records that no watermark up to `horizon` makes dead letters of are folded first, where the spec allows it.
     """
 
     def sealed(batches: Batches) -> Batches:
@@ -111,7 +111,7 @@ class Packer:
     def __init__(self, plan: Plan, ids: list[int], horizon: Horizon) -> None:
         self._plan = plan
         self._ids = ids
-        self._folding = Folding(plan) if folds_early(plan.spec) else None
+        self._folding = folding_of(plan)
         self._known = horizon() if self._folding else None
         context = TaskContext.get()
         self.origin = 0 if context is None else context.partitionId()
@@ -139,13 +139,13 @@ class Packer:
         rows = conform(batch.drop_columns([SHARD]), self._plan.schema)
         if self._folding is None or self._known is None:
             return self._chunks(rows, shards, Sent.RECORDS)
-        times, slices, doubtful = self._folding.divide(rows, self._known)
+        times, slots, doubtful = self._folding.divide(rows, self._known)
         if doubtful is None:
-            return self._folded(self._folding, rows, times, slices, shards)
+            return self._folded(self._folding, rows, times, slots, shards)
         sure = ~doubtful
         parts = [
             self._chunks(rows.filter(pa.array(doubtful)), shards[doubtful], Sent.RECORDS),
-            self._folded(self._folding, rows.filter(pa.array(sure)), times[sure], slices[sure], shards[sure]),
+            self._folded(self._folding, rows.filter(pa.array(sure)), times[sure], slots[sure], shards[sure]),
         ]
         return pa.concat_batches(parts)
 
@@ -166,10 +166,8 @@ class Packer:
         """A word to every shard."""
         return self._numbered(self._ids, kind, pa.nulls(len(self._ids), pa.binary()))
 
-    def _folded(
-        self, folding: Folding, rows: pa.RecordBatch, times: Ints, slices: Ints, shards: Ints
-    ) -> pa.RecordBatch:
-        chunk, found, codes = folding.fold(rows, times, slices)
+    def _folded(self, folding: Folding, rows: pa.RecordBatch, times: Ints, slots: Ints, shards: Ints) -> pa.RecordBatch:
+        chunk, found, codes = folding.fold(rows, times, slots)
         shard_of = np.zeros(found.count, shards.dtype)
         shard_of[found.codes] = shards  # all rows of a key have the same
         return self._chunks(chunk, shard_of[codes], Sent.FOLDED)

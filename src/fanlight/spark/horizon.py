@@ -1,6 +1,6 @@
 """The furthest watermark a query's shards can have acted on, told to the envelope of the next micro-batch.
 
-The envelope folds records before they are judged, and may do so only for slices that no shard has expired. Spark tells
+The envelope folds records before they are judged, and may do so only for those that no shard finds expired. Spark tells
 it no watermark; so each micro-batch leaves the one it acted on in a small file on the machine it ran on, by query and
 batch. Where the next one finds none (another machine, a first batch after a restart), nothing is known and nothing is
 folded: that batch is slower, and its results are the same.

@@ -20,7 +20,8 @@ from pyspark.sql.streaming.stateful_processor import (
 from fanlight.errors import StateError
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.folding import Folded, Folding
+from fanlight.operators.folded import Folded
+from fanlight.operators.folding import folding_of
 from fanlight.operators.intake import with_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
@@ -157,7 +158,8 @@ def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch], clock: Timestamp
 def _folded(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Folded | None:
     if not chunks:
         return None
-    folding = Folding(shard.plan)
+    folding = folding_of(shard.plan)
+    assert folding is not None  # the envelope has the same plan
     folded = folding.read(chunks)
     dead = 0 if folded is None else folding.expired(folded, shard.watermark)
     if dead:

@@ -42,7 +42,9 @@ class AssignedWindows(ByWatermark):
         live = room.buckets.fetch_ends(pairs.ends)
         found, ours, theirs = encode_together(live.keys, len(live), taken.keys(room.plan), len(taken))
         taken, theirs, pairs, live, ours = without_finished(room, taken, theirs, pairs, live, ours)
-        return regroup(room, live, taken, pairs.rows, pairs.gathered(theirs, live, ours), found, moment)
+        return regroup(
+            room, live, taken, room.bringing(taken, pairs.rows), pairs.gathered(theirs, live, ours), found, moment
+        )
 
 
 def windows_of(kind: Custom, taken: Taken) -> tuple[Ints, Ints, Ints]:

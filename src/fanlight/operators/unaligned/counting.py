@@ -97,7 +97,9 @@ class KeyCounts:
         came = np.zeros(len(regrouping.ends), np.bool_)
         came[regrouping.came] = True
         passed = ~came[regrouping.owners] & (live.windows <= following[ours])
-        joined = regroup(room, live.where(~passed), taken, pairs.rows, regrouping.of(~passed), found, moment)
+        joined = regroup(
+            room, live.where(~passed), taken, room.bringing(taken, pairs.rows), regrouping.of(~passed), found, moment
+        )
         joined.frame.state["next"] = following[regrouping.codes[came]]
         if not passed.any():
             return joined

@@ -11,18 +11,16 @@ from fanlight.model.sessions import Session
 from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.timestamp import LATEST
 from fanlight.operators.plan import Plan, plain
-from fanlight.operators.taken import Taken
 
 _MICROS = {TimeUnit.MICROSECONDS: 1, TimeUnit.MILLISECONDS: 1_000, TimeUnit.SECONDS: 1_000_000}
 
 
-def ends_of(plan: Plan, kind: Session, taken: Taken) -> tuple[Ints, Bools]:
+def ends_of(plan: Plan, kind: Session, batch: pa.RecordBatch, times: Ints) -> tuple[Ints, Bools]:
     """Where the interval of each record ends, and which records have none because their gap is not above zero."""
-    times = taken.bundle.times
     if kind.gap is not None:
         return times + kind.gap.micros, np.zeros(len(times), np.bool_)
     assert kind.gap_from is not None
-    gaps, missing = _gaps(plan.spec, kind.gap_from, plain(taken.bundle.batch.column(kind.gap_from)))
+    gaps, missing = _gaps(plan.spec, kind.gap_from, plain(batch.column(kind.gap_from)))
     return times + gaps, missing | (gaps <= 0)
 
 

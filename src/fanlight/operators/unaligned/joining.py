@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from fanlight.kernels.keys import KeyCodes
 from fanlight.model.letters import Reason
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.examiner import Examiner, Phase
-from fanlight.operators.folding import least_times, wants_times
+from fanlight.operators.folded import least_times, wants_times
 from fanlight.operators.frame import Frame
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Moment
@@ -24,12 +25,15 @@ from fanlight.operators.trigger import News
 from fanlight.operators.unaligned.buckets import Buckets
 from fanlight.state.store import ChunkStore
 
+Bringing = Callable[[Groups], tuple[Partials, Ints | None]]
+"""Gives what is brought to each group, and the least of the times where the trigger asks for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     """What came of a bundle: the records that were accepted, the panes they are in now, the panes these replace."""
 
-    taken: Taken
+    taken: Taken | None
     frame: Frame
     touched: Bools
     replaced: Frame | None = None
@@ -75,19 +79,20 @@ class Room:
         """Make dead letters of records; those that are left."""
         return buried(taken, dead, reason, self.letters, self.accounting)
 
-    def fold(self, taken: Taken, rows: Ints | None, groups: Groups) -> tuple[Partials, Ints | None]:
-        """What records bring to each group, and the least of their times where the trigger asks for it."""
-        values, times, arrivals = taken.values(self.plan), taken.bundle.times, taken.arrivals
-        counted = taken.counted(self.plan)
-        if rows is not None:
-            places = pa.array(rows)
-            values = [None if column is None else column.take(places) for column in values]
-            times, arrivals = times[rows], arrivals[rows]
-            counted = None if counted is None else counted[rows]
-        least = least_times(times, groups) if wants_times(self.plan.spec) else None
-        return self.plan.fold.partial(values, times, groups, counted, arrivals), least
+    def bringing(self, taken: Taken, rows: Ints) -> Bringing:
+        """What (record, window) pairs bring; `rows` is the record of each."""
 
-    def nothing(self, taken: Taken) -> Joined:
+        def brought(groups: Groups) -> tuple[Partials, Ints | None]:
+            places, times = pa.array(rows), taken.bundle.times[rows]
+            values = [None if column is None else column.take(places) for column in taken.values(self.plan)]
+            counted = taken.counted(self.plan)
+            counted = None if counted is None else counted[rows]
+            least = least_times(times, groups) if wants_times(self.plan.spec) else None
+            return self.plan.fold.partial(values, times, groups, counted, taken.arrivals[rows]), least
+
+        return brought
+
+    def nothing(self, taken: Taken | None) -> Joined:
         """No record joined anything."""
         return Joined(taken, self.examiner.shape.none(), np.zeros(0, np.bool_))
 
@@ -129,7 +134,7 @@ class Regrouping:
     owners: Ints
     """The new pane of each live one."""
     came: Ints
-    """The new pane of each (record, window) pair."""
+    """The new pane of each (record, window) pair, or of each row of what came folded."""
     codes: Ints
     starts: Ints
     ends: Ints
@@ -140,12 +145,15 @@ class Regrouping:
 
 
 def regroup(
-    room: Room, live: Frame, taken: Taken, rows: Ints | None, regrouping: Regrouping, found: KeyCodes, moment: Moment
+    room: Room,
+    live: Frame,
+    taken: Taken | None,
+    brought: Bringing,
+    regrouping: Regrouping,
+    found: KeyCodes,
+    moment: Moment,
 ) -> Joined:
-    """Let records join panes. Live panes that nothing came to stay as they are.
-
-    `rows` is the record of each pair; None if there is one for each.
-    """
+    """Let what is brought join panes; `taken` are the records among it. Panes that nothing came to stay as they are."""
     count = len(regrouping.ends)
     touched = np.zeros(count, np.bool_)
     touched[regrouping.came] = True
@@ -158,7 +166,7 @@ def regroup(
     fresh.state["start"] = regrouping.starts[touched]
     frame, gone = handed_on(room.plan, room.examiner, fresh, olds, number[regrouping.owners[changing]], moment)
     groups = Groups(number[regrouping.came], len(frame))
-    came, least = room.fold(taken, rows, groups)
+    came, least = brought(groups)
     tell(room, frame, came, least, moment)
     return Joined(taken, frame, np.ones(len(frame), np.bool_), olds.where(gone) if gone.any() else None)
 

@@ -20,7 +20,7 @@ from fanlight.kernels.slicing import NO_WINDOW
 from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateSessions
 from fanlight.model.sessions import Session
-from fanlight.operators.folding import least_times
+from fanlight.operators.folded import least_times
 from fanlight.operators.frame import Frame
 from fanlight.operators.panes import Moment
 from fanlight.operators.plan import Plan, plain
@@ -50,7 +50,7 @@ class LimitedSessions(ByWatermark):
     def join(self, taken: Taken, moment: Moment) -> Joined:
         """Let records make, lengthen and bridge sessions, and cut what comes of it."""
         room = self._room
-        untils, homeless = ends_of(room.plan, self._kind, taken)
+        untils, homeless = ends_of(room.plan, self._kind, taken.bundle.batch, taken.bundle.times)
         taken, untils = room.bury(taken, homeless, Reason.NO_WINDOW), untils[~homeless]
         live = room.buckets.fetch(NO_WINDOW)
         found, ours, theirs = encode_together(live.keys, len(live), taken.keys(room.plan), len(taken))

@@ -11,7 +11,7 @@ from fanlight.model.firing import Accumulation, Op, Timing
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.examiner import Examiner
 from fanlight.operators.firing import Firings
-from fanlight.operators.folding import Folded
+from fanlight.operators.folded import Folded, Stretches
 from fanlight.operators.frame import Frame
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Content, Moment
@@ -21,6 +21,7 @@ from fanlight.operators.taken import Taken
 from fanlight.operators.unaligned.buckets import Buckets
 from fanlight.operators.unaligned.choose import choose, kept_type, own_columns, width_of
 from fanlight.operators.unaligned.joining import Joined, Room
+from fanlight.operators.unaligned.sessions import Sessions
 from fanlight.operators.values import retractions
 from fanlight.state.store import ChunkStore
 
@@ -44,9 +45,12 @@ class UnalignedPanes:
 
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Judge the records and let them join; those that could not are buried."""
-        assert taken is not None  # nothing is folded before it comes
-        assert folded is None
-        self._joined = self._joining.join(taken, moment)
+        if isinstance(self._joining, Sessions):
+            assert folded is None or isinstance(folded, Stretches)
+            self._joined = self._joining.join(taken, moment, folded)
+        else:
+            assert taken is not None  # nothing is folded before it comes
+            self._joined = self._joining.join(taken, moment)
         return self._joined.taken
 
     def fire(self, moment: Moment) -> Firings | None:

@@ -17,7 +17,7 @@ from fanlight.model.sliding import Sliding
 from fanlight.model.timestamp import EARLIEST, LATEST
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.firing import Firings
-from fanlight.operators.folding import Folded
+from fanlight.operators.folded import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
