@@ -26,8 +26,8 @@ _WARM, _WARM_SLOW = 2, 1
 """Batches of a play that do not count."""
 _SLOW = 3
 """Batches that are enough for a contestant that takes most of a minute for one."""
-_CUT = 5
-"""Files of sessions: of a million rows each."""
+_CUT = 2
+"""Files of sessions: about as many rows each as those of the averages have. The second counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def run(scale: Scale) -> SparkFigures:
 
 
 def _of_sessions(windows: sessions.SessionWindows, files: Files) -> Contest:
-    ours = sessions.fanlight(OURS, windows, files, _WARM)
-    return Contest((ours, sessions.native(NATIVE, windows, files, _WARM)), SESSIONS)
+    ours = sessions.fanlight(OURS, windows, files, _CUT - 1)
+    return Contest((ours, sessions.native(NATIVE, windows, files, _CUT - 1)), SESSIONS)
 
 
 def _bars(taken: list[tuple[Contest, Taken]]) -> str:

@@ -6,13 +6,17 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from time import monotonic
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.files import SCHEMA, Files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,11 @@ class Played:
     batches: tuple[Batch, ...]
     warm: int
     state: int
+    left: tuple[int, ...]
+    """How many rows left with each batch, from the first with which any did to the last.
+
+    Fanlight's windows leave with the batch that closes them, Spark's own with the next, which may be one without rows.
+    """
 
     @property
     def nanoseconds(self) -> float:
@@ -49,22 +58,36 @@ def source(spark: SparkSession, files: Files, room: Path) -> DataFrame:
     return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(files.folder(room)))
 
 
+def rehearse(spark: SparkSession, contestant: Contestant, room: Path, seconds: float) -> None:
+    """Let a contestant play for so long, again and again if it is done sooner: a query that runs for days is warm."""
+    until = monotonic() + seconds
+    while monotonic() < until:
+        query, _ = _started(spark, contestant, room)
+        if not query.awaitTermination(max(1, int(until - monotonic()))):
+            query.stop()
+
+
 def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
     """Run the contestant's query once, into a sink that takes everything and does nothing."""
-    checkpoint = room / "checkpoint"
-    shutil.rmtree(checkpoint, ignore_errors=True)
-    rows = contestant.query(source(spark, contestant.files, room))
-    writer = rows.writeStream.format("noop").outputMode("append").trigger(availableNow=True)
-    query = writer.option("checkpointLocation", str(checkpoint)).start()
+    query, checkpoint = _started(spark, contestant, room)
     query.awaitTermination()
     batches = tuple(
         Batch(progress["numInputRows"], progress["sink"]["numOutputRows"], progress["durationMs"]["triggerExecution"])
         for progress in query.recentProgress
         if progress["numInputRows"]
     )
-    played = Played(batches, contestant.warm, _bytes(checkpoint / "state"))
+    left = np.trim_zeros([progress["sink"]["numOutputRows"] for progress in query.recentProgress])
+    played = Played(batches, contestant.warm, _bytes(checkpoint / "state"), tuple(left))
     _require_whole(contestant, played)
     return played
+
+
+def _started(spark: SparkSession, contestant: Contestant, room: Path) -> tuple[StreamingQuery, Path]:
+    checkpoint = room / "checkpoint"
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    rows = contestant.query(source(spark, contestant.files, room))
+    writer = rows.writeStream.format("noop").outputMode("append").trigger(availableNow=True)
+    return writer.option("checkpointLocation", str(checkpoint)).start(), checkpoint
 
 
 def _bytes(folder: Path) -> int:

@@ -53,10 +53,20 @@ class Firings:
         )
         return Firings(keys=keys, values=values, **numbers)
 
-    def to_batch(self, plan: Plan, clock: Timestamp) -> pa.RecordBatch:
-        """The rows as the result schema has them, left at `clock`; null in the rows if no clock was ever told."""
+    def to_batch(self, plan: Plan, clock: Timestamp, *, panes: bool = True) -> pa.RecordBatch:
+        """The rows as the result schema has them, left at `clock`; null in the rows if no clock was ever told.
+
+        `panes` says whether they tell of their panes: that of a pane that fires once says nothing.
+        """
+        window = window_column(plan, self.starts, self.ends)
+        columns = [*self.keys, window, *self.values]
+        if not panes:
+            return pa.record_batch(columns, schema=pa.schema(list(plan.result)[:-1]))
+        return pa.record_batch([*columns, self._pane(plan, clock)], schema=plan.result)
+
+    def _pane(self, plan: Plan, clock: Timestamp) -> pa.Array:
         left = pa.scalar(clock or None, pa.int64()).cast(MOMENT)
-        pane = pa.StructArray.from_arrays(
+        return pa.StructArray.from_arrays(
             [
                 _words(_OPS, self.ops),
                 _words(_TIMINGS, self.timings),
@@ -68,8 +78,6 @@ class Firings:
             ],
             fields=list(PANE),
         )
-        window = window_column(plan, self.starts, self.ends)
-        return pa.record_batch([*self.keys, window, *self.values, pane], schema=plan.result)
 
 
 def _words(words: pa.Array, numbers: Ints) -> pa.Array:

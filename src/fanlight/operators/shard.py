@@ -52,8 +52,10 @@ class ShardOperator:
     """What the caller keeps with the state."""
     _panes: Panes
 
-    def __init__(self, plan: Plan, store: ChunkStore) -> None:
+    def __init__(self, plan: Plan, store: ChunkStore, *, panes: bool = True) -> None:
+        """`panes` says whether firings tell of their panes."""
         self.plan = plan
+        self._tells_panes = panes
         self._store = store
         self._lateness = Lateness(plan.spec, plan.slicing)
         self.letters = DeadLetters(plan.schema, of_times=plan.of_times)
@@ -153,7 +155,7 @@ class ShardOperator:
             self.accounting.accepted += len(taken)
         firings = self._panes.fire(replace(moment, arrived=self.arrived - 1))
         self._retire(moment)
-        return [] if firings is None else [firings.to_batch(self.plan, moment.clock)]
+        return [] if firings is None else [firings.to_batch(self.plan, moment.clock, panes=self._tells_panes)]
 
     def _retire(self, moment: Moment) -> None:
         through = moment.expired

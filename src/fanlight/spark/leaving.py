@@ -48,15 +48,9 @@ def leaving_of(
     stage: int,
     batch: int,
     name: int,
-    panes: bool,
 ) -> Iterator[LeavingRow]:
-    """The rows that a step gave, of the shard called `name`; `before` is the accounting the step began with.
-
-    `panes` says whether firings carry theirs: that of a pane that fires once says nothing.
-    """
+    """The rows that a step gave, of the shard called `name`; `before` is the accounting the step began with."""
     for firing in firings:
-        if not panes:
-            firing = firing.drop_columns(["pane"])
         yield {"kind": FIRING, "payload": packed(firing)}
     for letters in shard.letters.take().to_batches():
         yield {"kind": LETTER, "payload": packed(letters)}

@@ -90,7 +90,7 @@ class ShardProcessor(StatefulProcessor):
 
     def _step(self, name: int, come: list[Any], times: TimerValues) -> Iterator[Row]:
         self._stepped.add(name)
-        shard = ShardOperator(self._plan, SparkStore(self._chunks))
+        shard = ShardOperator(self._plan, SparkStore(self._chunks), panes=self._panes)
         notes = self._notes(shard)
         before = replace(shard.accounting)
         clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
@@ -105,7 +105,7 @@ class ShardProcessor(StatefulProcessor):
             self._handle.registerTimer(timer)
         horizon.leave(shard.watermark)
         place = {"stage": self._stage, "batch": self._batch, "name": name}
-        for row in leaving_of(shard, firings, before, **place, panes=self._panes):
+        for row in leaving_of(shard, firings, before, **place):
             yield Row(**row)
         yield from (Row(**row) for row in passed(come))
 

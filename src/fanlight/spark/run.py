@@ -176,14 +176,14 @@ def _whole(
     """What runs a shard of a batch DataFrame: all records are one bundle, and with it the input ends."""
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
-        shard = ShardOperator(Plan.bind(spec, schema), MemoryStore())
+        shard = ShardOperator(Plan.bind(spec, schema), MemoryStore(), panes=panes)
         before = replace(shard.accounting)
         come = table.sort_by([("origin", "ascending"), ("sequence", "ascending")]).to_pylist()
         bundle, folded = unpacked(shard, come)
         places = watermark_of(spec, START_OF_TIME, bundle.times) if bundle and spec.in_arrival_order else None
         firings = [*shard.step(bundle, END_OF_TIME if places is None else places, folded=folded), *shard.end()]
         place = {"stage": stage, "batch": 0, "name": key[0].as_py()}
-        leaving = leaving_of(shard, firings, before, **place, panes=panes)
+        leaving = leaving_of(shard, firings, before, **place)
         return pa.Table.from_pylist([*leaving, *passed(come)], schema=LEAVING_ARROW)
 
     return run
