@@ -199,13 +199,16 @@ def test_a_damaged_manifest_is_noticed(
         guard(checkpoint, manifest(windowed(source(spark, tmp_path))))
 
 
-def test_a_manifest_of_a_newer_fanlight_is_refused(spark: SparkSession, tmp_path: Path, checkpoint: Path) -> None:
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_manifest_of_another_fanlight_is_refused(
+    spark: SparkSession, tmp_path: Path, checkpoint: Path, version: int
+) -> None:
     file = checkpoint / MANIFEST
-    content = json.loads(file.read_text())["manifest"] | {"format": 2}
+    content = json.loads(file.read_text())["manifest"] | {"format": version}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     file.write_text(json.dumps({"manifest": content, "checksum": hashlib.sha256(text.encode()).hexdigest()}))
     with pytest.raises(
-        fl.StateError, match=r"format version 2; this Fanlight reads up to version 1\. Use the Fanlight"
+        fl.StateError, match=rf"format version {version}; this Fanlight reads version 2\. Use the Fanlight"
     ):
         guard(checkpoint, manifest(windowed(source(spark, tmp_path))))
 

@@ -35,10 +35,11 @@ class Firings:
     @staticmethod
     def once(keys: list[pa.Array], starts: Ints, ends: Ints, values: list[pa.Array], times: Ints) -> Firings:
         """The firings of panes that fire once."""
-        zeros = np.zeros(len(ends), np.int64)
-        on_time = np.full(len(ends), Timing.ON_TIME, np.int64)
-        ops, is_last = zeros + Op.INSERT, np.ones(len(ends), np.bool_)
-        return Firings(keys, starts, ends, values, ops, on_time, zeros, zeros, is_last, times)
+        insert, on_time, zero = (
+            np.broadcast_to(np.int64(number), len(ends)) for number in (Op.INSERT, Timing.ON_TIME, 0)
+        )
+        is_last = np.broadcast_to(np.bool_(True), len(ends))
+        return Firings(keys, starts, ends, values, insert, on_time, zero, zero, is_last, times)
 
     @staticmethod
     def joined(parts: list[Firings]) -> Firings | None:

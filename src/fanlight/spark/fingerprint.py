@@ -16,7 +16,7 @@ from fanlight.errors import StateError
 from fanlight.model.document import differences, to_document
 from fanlight.model.spec import WindowSpec
 
-FORMAT = 1
+FORMAT = 2
 """The version of what is kept in a checkpoint: raised when older state can no longer be read as it was meant."""
 
 Fingerprint = Mapping[str, Any]
@@ -67,11 +67,11 @@ def refuse(found: Sequence[Change], what: str) -> None:
 
 
 def require_readable(version: int, what: str) -> None:
-    """Refuse what a newer Fanlight wrote."""
-    if version > FORMAT:
+    """Refuse what another version of Fanlight wrote."""
+    if version != FORMAT:
         raise StateError(
-            f"{what} has format version {version}; this Fanlight reads up to version {FORMAT}. "
-            "Use the Fanlight that wrote it, or a newer one."
+            f"{what} has format version {version}; this Fanlight reads version {FORMAT}. "
+            "Use the Fanlight that wrote it, or start with a new checkpoint."
         )
 
 

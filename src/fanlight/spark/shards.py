@@ -19,7 +19,7 @@ def shard_of(keys: Sequence[str], shards: int) -> Column:
     """The place of a row's shard among `shards`: the hash of its keys decides; without keys there is only one."""
     if not keys:
         return functions.lit(0)
-    return functions.pmod(functions.xxhash64(*keys), functions.lit(shards)).cast("int")
+    return functions.pmod(functions.hash(*keys), functions.lit(shards))
 
 
 def even_ids(shards: int, partitions: int) -> list[int]:

@@ -73,16 +73,43 @@ class SortedAtoms:
 
 
 class AtomLog:
-    """The records of a shard by time, from the earliest one that a window can still need."""
+    """The records of a shard by time, from the earliest one that a window can still need.
+
+    What a step appends waits until the step retires what nothing needs any more: the rest of it is then written. So
+    records that one step brings and no other needs are never cut into slices, and never written.
+    """
 
     def __init__(self, plan: Plan, store: ChunkStore, width: int) -> None:
         self._plan = plan
         self._width = width
         self._log = ChunkLog(store, "atoms")
         self._schema = pa.schema([pa.field("time", pa.int64()), *plan.key_fields, *plan.fold.fields])
+        self._waiting: list[Atoms] = []
 
     def append(self, atoms: Atoms) -> None:
-        """Keep records. Slices with many small chunks are written as one."""
+        """Keep records."""
+        if len(atoms):
+            self._waiting.append(atoms)
+
+    def between(self, first: int, last: int) -> Atoms:
+        """The records with `first <= time < last`; those of one time in the order they came."""
+        slices = self._log.slices
+        near = slices[(slices >= first // self._width) & (slices <= (last - 1) // self._width)].tolist()
+        stored = [self._read(near)] if near or not self._waiting else []
+        found = Atoms.concat([*stored, *self._waiting])
+        inside = (found.times >= first) & (found.times < last)
+        return found if inside.all() else found.take(np.flatnonzero(inside))
+
+    def retire(self, before: int) -> None:
+        """Forget records before a time, whole slices at once, and write what has waited and is left."""
+        slices = self._log.slices
+        self._log.retire(slices[(slices + 1) * self._width <= before].tolist())
+        if self._waiting:
+            waiting, self._waiting = Atoms.concat(self._waiting), []
+            self._write(waiting.take(np.flatnonzero((waiting.times // self._width + 1) * self._width > before)))
+
+    def _write(self, atoms: Atoms) -> None:
+        """Add records to their slices. Slices with many small chunks are written as one."""
         if not len(atoms):
             return
         slices = atoms.times // self._width
@@ -92,18 +119,6 @@ class AtomLog:
         touched = self._log.append(slices, self._batch(atoms))
         for slice_ in self._log.crowded(touched):
             self._log.replace(slice_, self._batch(self._read([slice_])))
-
-    def between(self, first: int, last: int) -> Atoms:
-        """The records with `first <= time < last`, in the order they came within a slice."""
-        slices = self._log.slices
-        near = self._read(slices[(slices >= first // self._width) & (slices <= (last - 1) // self._width)].tolist())
-        inside = (near.times >= first) & (near.times < last)
-        return near if inside.all() else near.take(np.flatnonzero(inside))
-
-    def retire(self, before: int) -> None:
-        """Forget records before a time, whole slices at once."""
-        slices = self._log.slices
-        self._log.retire(slices[(slices + 1) * self._width <= before].tolist())
 
     def _batch(self, atoms: Atoms) -> pa.RecordBatch:
         columns = [pa.array(atoms.times), *atoms.keys, *self._plan.fold.to_arrays(atoms.partials)]
