@@ -38,6 +38,6 @@ def test_a_client_of_spark_connect_writes_what_others_write(tmp_path: Path) -> N
         ((k, row["n"], row["values"]) for (k, *_), row in expected.items()), key=repr
     )
     assert asked(tmp_path / "t.db", "SELECT query FROM fanlight_batches") == [(said["query"],)]
-    assert len((tmp_path / "late.jsonl").read_text().splitlines()) == 1
+    assert len((tmp_path / "late.jsonl").read_text().splitlines()) == 2
     counts = ds.dataset(tmp_path / "counts").to_table()
     assert pc.sum(counts["received"]).as_py() == sum(len(bundle) for bundle in BUNDLES)
