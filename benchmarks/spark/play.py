@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import mkdtemp
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -61,10 +61,11 @@ def source(spark: SparkSession, files: Files, room: Path) -> DataFrame:
 def rehearse(spark: SparkSession, contestant: Contestant, room: Path, seconds: float) -> None:
     """Let a contestant play for so long, again and again if it is done sooner: a query that runs for days is warm."""
     until = monotonic() + seconds
-    while monotonic() < until:
+    while (left := int(until - monotonic())) > 0:
         query, _ = _started(spark, contestant, room)
-        if not query.awaitTermination(max(1, int(until - monotonic()))):
+        if not query.awaitTermination(left):
             query.stop()
+            return
 
 
 def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
@@ -83,8 +84,7 @@ def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
 
 
 def _started(spark: SparkSession, contestant: Contestant, room: Path) -> tuple[StreamingQuery, Path]:
-    checkpoint = room / "checkpoint"
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    checkpoint = Path(mkdtemp(prefix="checkpoint-", dir=room))  # what a stopped query still writes is in no one's way
     rows = contestant.query(source(spark, contestant.files, room))
     writer = rows.writeStream.format("noop").outputMode("append").trigger(availableNow=True)
     return writer.option("checkpointLocation", str(checkpoint)).start(), checkpoint

@@ -16,7 +16,7 @@ from benchmarks.spark.play import Played, play, rehearse
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_REHEARSAL = 45
+_REHEARSAL = 30
 """Seconds that each contestant plays before it counts: that long is the compiler of Java busy with a query."""
 
 
