@@ -57,12 +57,12 @@ class Firings:
     def to_batch(self, plan: Plan, clock: Timestamp, *, panes: bool = True) -> pa.RecordBatch:
         """The rows as the result schema has them, left at `clock`; null in the rows if no clock was ever told.
 
-        `panes` says whether they tell of their panes: that of a pane that fires once says nothing.
+        Without `panes`, which is for panes that fire once, they are the rows as users see them.
         """
         window = window_column(plan, self.starts, self.ends)
         columns = [*self.keys, window, *self.values]
         if not panes:
-            return pa.record_batch(columns, schema=pa.schema(list(plan.result)[:-1]))
+            return pa.record_batch(columns, schema=plan.rows)
         return pa.record_batch([*columns, self._pane(plan, clock)], schema=plan.result)
 
     def _pane(self, plan: Plan, clock: Timestamp) -> pa.Array:

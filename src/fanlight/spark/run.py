@@ -64,8 +64,8 @@ class SparkRun:
         else:
             if source.isStreaming and not before.plan.of_times:
                 raise SpecError(
-                    "rewindow: on a stream a later stage goes by Spark's watermark, and windows over positions close "
-                    "by none. Use a batch DataFrame, or the embedded engine."
+                    "rewindow: on a stream a later stage goes by the watermark of the first, and windows over "
+                    "positions close by none. Use a batch DataFrame, or the embedded engine."
                 )
             schema = next_schema(before.plan.result)
         self.plan = Plan.bind(spec, schema)
