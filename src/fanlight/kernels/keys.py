@@ -112,16 +112,17 @@ def sort_order(keys: list[pa.Array]) -> Ints:
     return np.asarray(order).astype(np.int64)
 
 
-def densify(codes: Ints, domain: int) -> tuple[Ints, Ints]:
+def densify(codes: Codes, domain: int) -> tuple[Ints, Ints]:
     """Renumber codes without gaps and in the same order: the new codes, and which old code each stands for."""
     if domain <= max(_DENSE, 4 * len(codes)):
         seen = np.zeros(domain, np.bool_)
         seen[codes] = True
         present = np.flatnonzero(seen)
-        place = np.cumsum(seen) - 1
+        place = np.empty(domain, np.int64)
+        place[present] = np.arange(len(present))
         return place[codes], present
     found = pc.dictionary_encode(pa.array(codes))
-    present = np.asarray(found.dictionary)
+    present = np.asarray(found.dictionary).astype(np.int64, copy=False)
     order = np.argsort(present)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))

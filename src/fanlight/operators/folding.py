@@ -43,6 +43,10 @@ class Folding(Protocol):
         """
         ...
 
+    def pays(self, batch: pa.RecordBatch, slots: Ints) -> bool:
+        """Whether folding these records is worth it; `slots` is where in time they are, as `divide` said."""
+        ...
+
     def fold(self, batch: pa.RecordBatch, times: Ints, slots: Ints) -> tuple[pa.RecordBatch, KeyCodes, Ints]:
         """A chunk of folded records; and their keys as codes: of the records, and of the rows.
 

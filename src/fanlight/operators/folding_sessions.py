@@ -41,6 +41,10 @@ class SessionFolding:
         doubtful = homeless | (faults != 0) | (ends <= self._lateness.expired_through(watermark))
         return times, ends, doubtful if doubtful.any() else None
 
+    def pays(self, batch: pa.RecordBatch, slots: Ints) -> bool:
+        """Always: a session is kept as what its records fold to, and folding them again is cheap."""
+        return True
+
     def fold(self, batch: pa.RecordBatch, times: Ints, slots: Ints) -> tuple[pa.RecordBatch, KeyCodes, Ints]:
         """A chunk of folded records, ordered by key; and their keys as codes: of the records, and of the rows.
 

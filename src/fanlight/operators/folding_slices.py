@@ -6,17 +6,22 @@ watermark can have expired are sure to be accepted.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.groups import Bools, Ints
-from fanlight.kernels.keys import KeyCodes, encode_loosely
+from fanlight.kernels.keys import KeyCodes, encode, encode_loosely
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.times import read_times
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.folded import Folded, FoldedSlices, least_times, wants_times
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.plan import Plan, given, plain
+
+_RUNS, _RUN = 32, 1 << 10
+"""How many runs of rows are looked at, and how long each is."""
 
 
 class SliceFolding:
@@ -42,6 +47,22 @@ class SliceFolding:
             faulty: Bools = faults != 0
             doubtful = faulty if doubtful is None else doubtful | faulty
         return times, slices, doubtful
+
+    def pays(self, batch: pa.RecordBatch, slots: Ints) -> bool:
+        """Whether folding leaves less than half as many rows, as far as a sample of them tells.
+
+        If n rows drawn at random make d pairs of slice and key, then there are about n² / 2(n - d) pairs to draw
+        from; and R rows make N(1 - e^(-R/N)) of N pairs. The sample is of runs of rows, so that keys which come in
+        runs are seen to.
+        """
+        rows = _sampled(len(slots))
+        found = encode([plain(batch.column(name)).take(pa.array(rows)) for name in self._plan.spec.keys], len(rows))
+        pairs = Pairs.of(slots[rows], found.codes, found.count)
+        distinct = len(pairs.occurring(pairs.groups.sizes()))
+        if len(rows) == len(slots):
+            return 2 * distinct <= len(rows)
+        choice = len(rows) ** 2 / (2 * max(len(rows) - distinct, 1))
+        return 2 * choice * -math.expm1(-len(slots) / choice) <= len(slots)
 
     def fold(self, batch: pa.RecordBatch, times: Ints, slices: Ints) -> tuple[pa.RecordBatch, KeyCodes, Ints]:
         """A chunk of folded records, ordered by slice; and their keys as codes: of the records, and of the rows."""
@@ -81,3 +102,11 @@ class SliceFolding:
     def _doubtful(self, slices: Ints, watermark: Timestamp) -> Bools | None:
         fates = self._lateness.fates(slices, self._lateness.expired_through(watermark))
         return None if fates is None else fates[0] | fates[1]
+
+
+def _sampled(count: int) -> Ints:
+    """Which of `count` rows to look at: runs of them, evenly spread; all if they are few."""
+    if count <= _RUNS * _RUN:
+        return np.arange(count)
+    starts = np.arange(_RUNS) * (count - _RUN) // (_RUNS - 1)
+    return (starts[:, None] + np.arange(_RUN)).ravel()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from fanlight.kernels.apart import Sliced, merge_apart, partial_apart
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Ints, runs
-from fanlight.kernels.keys import encode, encode_in_order, encode_loosely
+from fanlight.kernels.groups import Ints
+from fanlight.kernels.keys import encode_in_order, encode_loosely
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, spread
 from fanlight.operators.firing import Firings
@@ -21,31 +22,33 @@ from fanlight.operators.taken import Taken
 from fanlight.operators.values import pane_values
 from fanlight.state.store import ChunkStore
 
-_LARGE = 1 << 14
-"""From this many rows a window on, windows are merged one by one."""
-
 
 class OncePanes:
-    """Takes records into slices; a window's panes are merged from its slices when it expires."""
+    """Takes records into slices; a window's panes are merged from its slices when it expires.
+
+    Of windows that share no slice, what one step brings and expires is held until the step retires it: it is folded
+    by slice and key already, so where no earlier step has brought anything it is what leaves.
+    """
 
     def __init__(self, plan: Plan, store: ChunkStore, messages: Messages | None) -> None:
         self._plan = plan
         self._log = PartialLog(plan, store)
         self._messages = messages
         self._served = ServedWindows(plan, self._log) if plan.slicing.width > 1 else None
+        self._held: Sliced | None = None
 
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Append the records' partials to their slices. Nothing is read."""
         plan = self._plan
         if taken is not None:
-            found = encode(taken.keys(plan), len(taken.slices))
-            pairs = Pairs.of(taken.slices, found.codes, found.count)
-            partials = plan.fold.partial(taken.values(plan), taken.bundle.times, pairs.groups, taken.counted(plan))
-            slices, codes, partials = pairs.settle(partials)
-            self._append(slices, found.take(codes), partials)
+            holds = self._served is None and self._window_of(taken.slices.min(keepdims=True))[0] <= moment.expired
+            found = encode_loosely(taken.keys(plan), len(taken.slices), in_order=bool(holds))
+            values, times = taken.values(plan), taken.bundle.times
+            rows = partial_apart(plan.fold, values, times, taken.slices, found, taken.counted(plan))
+            self._append(self._hold(rows, moment) if holds else rows)
         if folded is not None:
             assert isinstance(folded, FoldedSlices)
-            self._append(folded.slices, folded.keys, folded.partials)
+            self._append(Sliced(folded.slices, folded.keys, folded.partials))
         return taken
 
     def fire(self, moment: Moment) -> Firings | None:
@@ -62,7 +65,8 @@ class OncePanes:
     def retire(self, through: int) -> None:
         """Delete the slices whose last window is `through` or before."""
         slices = self._log.slices
-        self._log.retire(slices[self._plan.slicing.windows(slices)[1] <= through].tolist())
+        self._log.retire(slices[self._window_of(slices) <= through].tolist())
+        self._held = None
 
     def expiring(self, moment: Moment) -> Content:
         """What the windows hold that expire in this step."""
@@ -78,14 +82,23 @@ class OncePanes:
             windows, keys, partials.rows, pane_values(self._plan, self._messages, windows, keys, partials, None)
         )
 
-    def _append(self, slices: Ints, keys: list[pa.Array], partials: Partials) -> None:
-        self._log.append(slices, keys, partials)
+    def _append(self, rows: Sliced) -> None:
+        self._log.append(rows.slices, rows.keys, rows.partials)
         if self._served is not None:
-            self._served.touch(slices, keys, partials)
+            self._served.touch(rows.slices, rows.keys, rows.partials)
+
+    def _hold(self, rows: Sliced, moment: Moment) -> Sliced:
+        """Hold what expires in this step; the rest."""
+        slices = rows.distinct
+        due = slices[self._window_of(slices) <= moment.expired]
+        self._held = rows.between(slices[0], due[-1])
+        return rows.part(len(self._held), len(rows))
 
     def _windows(self, first: int, last: int) -> Ints:
         """The windows first..last that hold anything."""
         slices = self._log.slices
+        if self._held is not None:
+            slices = np.union1d(slices, self._held.distinct)
         low, high = self._plan.slicing.windows(slices)
         _, windows = spread(np.maximum(low, first), np.minimum(high, last))
         return np.unique(windows)
@@ -94,7 +107,7 @@ class OncePanes:
         """The panes of these windows in order: window, keys, partials. Only serving may move on."""
         if self._served is not None and serving:
             return self._served.serve(windows)
-        if self._plan.slicing.width == 1:
+        if self._served is None:
             return self._apart(windows)
         members = [self._plan.slicing.members(int(window)) for window in windows]
         first, last = np.array(members, np.int64).T
@@ -110,23 +123,18 @@ class OncePanes:
         return outer, found.take(codes), merged
 
     def _apart(self, windows: Ints) -> tuple[Ints, list[pa.Array], Partials]:
-        """The panes of windows that share no slice. Where they are large, each is merged by itself: its keys then
-        fit the processor's cache, and those of all windows together do not.
-        """
+        """The panes of windows that share no slice."""
         slices = [self._plan.slicing.members(window)[0] for window in windows.tolist()]
-        owners, keys, partials = self._log.read(slices)
-        bounds = runs(owners)
-        if len(owners) < _LARGE * len(windows):
-            bounds = bounds[[0, -1]]
-        parts = []
-        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            found = encode_loosely([column.slice(start, end - start) for column in keys], end - start, in_order=True)
-            pairs = Pairs.of(owners[start:end], found.codes, found.count)
-            outer, codes, merged = pairs.settle(self._plan.fold.merge(partials.part(start, end), pairs.groups))
-            parts.append((outer, found.take(codes), merged))
-        found_in, found_keys, merged_parts = zip(*parts, strict=True)
-        joined = [pa.concat_arrays(same) for same in zip(*found_keys, strict=True)]
-        return self._window_of(np.concatenate(found_in)), joined, Partials.concat(list(merged_parts))
+        rows = Sliced(*self._log.read(slices))
+        held = rows.part(0, 0) if self._held is None else self._held.between(slices[0], slices[-1])
+        mixed = held.between(slices[0], rows.slices[-1]) if len(rows) else held.part(0, 0)
+        if len(mixed):
+            rows = Sliced.concat([rows, mixed])
+            rows = rows.take(np.argsort(rows.slices, kind="stable"))
+        alone = held.part(len(mixed), len(held))
+        panes = Sliced.concat([merge_apart(self._plan.fold, rows), alone])
+        return self._window_of(panes.slices), panes.keys, panes.partials
 
     def _window_of(self, slices: Ints) -> Ints:
+        """The last window of each slice."""
         return self._plan.slicing.windows(slices)[1]

@@ -140,6 +140,8 @@ class Packer:
         if self._folding is None or self._known is None:
             return self._chunks(rows, shards, Sent.RECORDS)
         times, slots, doubtful = self._folding.divide(rows, self._known)
+        if not self._folding.pays(rows, slots):
+            return self._chunks(rows, shards, Sent.RECORDS)
         if doubtful is None:
             return self._folded(self._folding, rows, times, slots, shards)
         sure = ~doubtful
