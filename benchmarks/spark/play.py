@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import mkdtemp
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from benchmarks.spark.files import SCHEMA, Files
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
+_LOOK, _SHORTEST, _LONGEST = 10, 30, 90
+"""Seconds: how often a rehearsal is looked at, and how long it takes at least and at most."""
+_LITTLE = 0.1
+"""The share of one core up to which the compiler is nearly done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +63,30 @@ def source(spark: SparkSession, files: Files, room: Path) -> DataFrame:
     return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(files.folder(room)))
 
 
-def rehearse(spark: SparkSession, contestant: Contestant, room: Path, seconds: float) -> None:
-    """Let a contestant play for so long, again and again if it is done sooner: a query that runs for days is warm."""
-    until = monotonic() + seconds
-    while (left := int(until - monotonic())) > 0:
-        query, _ = _started(spark, contestant, room)
-        if not query.awaitTermination(left):
-            query.stop()
-            return
+def rehearse(spark: SparkSession, contestant: Contestant, room: Path) -> float:
+    """Let a contestant play, again and again, until Java's compiler is nearly done; how many seconds that took.
+
+    A query that runs for days is warm. The compiler of Java takes a core or more of a new query's time, and with
+    every minute less: what a batch costs is known when it takes little.
+    """
+    began = monotonic()
+    query, compiled = None, _compiled(spark)
+    while (took := monotonic() - began) < _LONGEST:
+        if query is None or not query.isActive:
+            query, _ = _started(spark, contestant, room)
+        query.awaitTermination(_LOOK)
+        before, compiled = compiled, _compiled(spark)
+        if took + _LOOK >= _SHORTEST and compiled - before < _LITTLE * _LOOK:
+            break
+    if query is not None:
+        query.stop()
+    return monotonic() - began
+
+
+def _compiled(spark: SparkSession) -> float:
+    """The seconds that Java's compiler has taken so far, of all its threads."""
+    java: Any = spark._jvm  # noqa: SLF001 -- PySpark has no other way to it
+    return float(java.java.lang.management.ManagementFactory.getCompilationMXBean().getTotalCompilationTime()) / 1e3
 
 
 def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:

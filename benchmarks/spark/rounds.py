@@ -16,9 +16,6 @@ from benchmarks.spark.play import Played, play, rehearse
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_REHEARSAL = 30
-"""Seconds that each contestant plays before it counts: that long is the compiler of Java busy with a query."""
-
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -54,8 +51,9 @@ def side_by_side(spark: SparkSession, contestants: Sequence[Contestant], rounds:
     """Let the contestants take turns, each after a rehearsal."""
     console = Console(stderr=True, highlight=False)
     for contestant in contestants:
-        console.print(f"{contestant.windows.name}: {contestant.name} rehearses for {_REHEARSAL} s", soft_wrap=True)
-        rehearse(spark, contestant, room, _REHEARSAL)
+        console.print(f"{contestant.windows.name}: {contestant.name} rehearses", soft_wrap=True)
+        seconds = rehearse(spark, contestant, room)
+        console.print(f"{contestant.windows.name}: {contestant.name} has rehearsed for {seconds:.0f} s", soft_wrap=True)
     plays: dict[str, list[Played]] = {contestant.name: [] for contestant in contestants}
     for place in range(rounds):
         for contestant in contestants:

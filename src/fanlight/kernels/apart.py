@@ -78,12 +78,16 @@ def partial_apart(
         outer, codes, partials = pairs.settle(fold.partial(values, times, pairs.groups, counted))
         return Sliced(outer, found.take(codes), partials)
     order = _by_slice(slices)
+    ordered = slices[order]
+    distinct = {id(column): column for column in values if column is not None}
     parts = []
-    for part in _parts(slices[order]):
+    for part in _parts(ordered):
         rows = order[part]
-        own = [None if column is None else column.take(pa.array(rows)) for column in values]
+        places = pa.array(rows)
+        taken = {place: column.take(places) for place, column in distinct.items()}
+        own = [taken.get(id(column)) for column in values]
         few, present = densify(found.codes[rows], found.count)
-        pairs = Pairs.of(slices[rows], few, len(present))
+        pairs = Pairs.of(ordered[part], few, len(present))
         partials = fold.partial(own, times[rows], pairs.groups, None if counted is None else counted[rows])
         outer, codes, partials = pairs.settle(partials)
         parts.append(Sliced(outer, found.take(present[codes]), partials))

@@ -6,7 +6,8 @@ time follows its records, `stamp`, the least or greatest of their times.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,11 @@ from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
 
 @dataclass(frozen=True, slots=True)
 class Partials:
-    """Partial aggregates as columns, one row a group."""
+    """Partial aggregates as columns, one row a group.
+
+    Aggregates may share a column: where no value is null, each counts what `rows` counts. What is done to columns is
+    done once to a shared one, and it stays shared.
+    """
 
     rows: Ints
     stamp: Ints | None
@@ -35,26 +40,18 @@ class Partials:
 
     def take(self, places: Ints | Bools) -> Partials:
         """The rows at `places`, or those a mask keeps."""
-        return Partials(
-            _gathered(self.rows, places),
-            None if self.stamp is None else self.stamp[places],
-            [[_take(column, places) for column in columns] for columns in self.columns],
-        )
+        return self._each(lambda column: _take(column, places))
 
     def thin(self) -> Partials:
         """The same rows, to be taken from many times: a count that is one number throughout is kept once.
 
         Counts of single records are all 1, and filling a column is far cheaper than gathering it.
         """
-        return Partials(_thin(self.rows), self.stamp, [[_thin(column) for column in own] for own in self.columns])
+        return replace(self._each(_thin), stamp=self.stamp)
 
     def part(self, start: int, end: int) -> Partials:
         """The rows from `start` up to `end`, as views."""
-        return Partials(
-            self.rows[start:end],
-            None if self.stamp is None else self.stamp[start:end],
-            [[column[start:end] for column in columns] for columns in self.columns],
-        )
+        return self._each(lambda column: column[start:end])
 
     def put(self, places: Ints, rows: Partials) -> Partials:
         """These partials with `rows` at `places`; places are distinct."""
@@ -73,14 +70,34 @@ class Partials:
         if len(parts) == 1:
             return parts[0]
         stamps = [part.stamp for part in parts if part.stamp is not None]
+        made: dict[tuple[int, ...], Any] = {}
+
+        def joined(*same: Column) -> Any:
+            place = tuple(id(column) for column in same)
+            if place not in made:
+                made[place] = _concat(list(same))
+            return made[place]
+
         return Partials(
-            np.concatenate([part.rows for part in parts]),
+            joined(*(part.rows for part in parts)),
             np.concatenate(stamps) if stamps else None,
             [
-                [_concat(list(same)) for same in zip(*columns, strict=True)]
+                [joined(*same) for same in zip(*columns, strict=True)]
                 for columns in zip(*(part.columns for part in parts), strict=True)
             ],
         )
+
+    def _each(self, change: Callable[[Any], Any]) -> Partials:
+        """Every column changed, a shared one once."""
+        made: dict[int, Any] = {}
+
+        def changed(column: Column) -> Any:
+            if id(column) not in made:
+                made[id(column)] = change(column)
+            return made[id(column)]
+
+        stamp = None if self.stamp is None else changed(self.stamp)
+        return Partials(changed(self.rows), stamp, [[changed(column) for column in own] for own in self.columns])
 
 
 @dataclass(frozen=True, slots=True)

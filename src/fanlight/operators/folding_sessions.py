@@ -16,7 +16,7 @@ from fanlight.model.sessions import Session
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.folded import Folded, Stretches
 from fanlight.operators.lateness import Lateness
-from fanlight.operators.plan import Plan, given, plain
+from fanlight.operators.plan import Plan, plain, values_of
 from fanlight.operators.unaligned.gaps import ends_of
 from fanlight.operators.unaligned.stretching import StretchShape, chained
 
@@ -53,7 +53,7 @@ class SessionFolding:
         plan = self._plan
         keys = [plain(batch.column(name)) for name in plan.spec.keys]
         found, chains = chained(keys, times, slots, touching=self._kind.touching)
-        values = [given(batch, columns) for _, columns in plan.folded]
+        values = values_of(plan, batch)
         partials = plan.fold.partial(values, times, chains.groups, None)
         rows = Stretches(chains.starts, chains.ends, found.take(chains.codes), partials)
         return self._shape.to_batch(rows), found, chains.codes

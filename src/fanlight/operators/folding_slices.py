@@ -18,7 +18,7 @@ from fanlight.kernels.times import read_times
 from fanlight.model.timestamp import Timestamp
 from fanlight.operators.folded import Folded, FoldedSlices, least_times, wants_times
 from fanlight.operators.lateness import Lateness
-from fanlight.operators.plan import Plan, given, plain
+from fanlight.operators.plan import Plan, plain, values_of
 
 _RUNS, _RUN = 32, 1 << 10
 """How many runs of rows are looked at, and how long each is."""
@@ -68,7 +68,7 @@ class SliceFolding:
         """A chunk of folded records, ordered by slice; and their keys as codes: of the records, and of the rows."""
         plan = self._plan
         found = encode_loosely([plain(batch.column(name)) for name in plan.spec.keys], len(batch))
-        values = [given(batch, columns) for _, columns in plan.folded]
+        values = values_of(plan, batch)
         pairs = Pairs.of(slices, found.codes, found.count)
         partials = plan.fold.partial(values, times, pairs.groups, None)
         kept = pairs.occurring(partials.rows)

@@ -142,6 +142,12 @@ def given(batch: pa.RecordBatch, columns: tuple[str, ...]) -> pa.Array | None:
     return input_values(columns, [plain(batch.column(name)) for name in columns])
 
 
+def values_of(plan: Plan, batch: pa.RecordBatch) -> list[pa.Array | None]:
+    """What each incremental aggregate works on; the same object for those on the same columns."""
+    found = {columns: given(batch, columns) for columns in dict.fromkeys(columns for _, columns in plan.folded)}
+    return [found[columns] for _, columns in plan.folded]
+
+
 def plain(column: pa.Array) -> pa.Array:
     """A column of plain values: dictionaries and views decoded."""
     kind = plain_type(column.type)

@@ -13,7 +13,7 @@ from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateBy
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.lateness import Lateness
-from fanlight.operators.plan import Plan, given, plain
+from fanlight.operators.plan import Plan, plain, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Taken:
 
     def values(self, plan: Plan) -> list[pa.Array | None]:
         """What each incremental aggregate works on."""
-        return [given(self.bundle.batch, columns) for _, columns in plan.folded]
+        return values_of(plan, self.bundle.batch)
 
     def counted(self, plan: Plan) -> Bools | None:
         """Which records a firing's time looks at; None is all of them."""
