@@ -20,8 +20,12 @@ from fanlight.operators.folded import Folded, FoldedSlices, least_times, wants_t
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.plan import Plan, plain, values_of
 
-_RUNS, _RUN = 32, 1 << 10
+_RUNS, _RUN = 128, 256
 """How many runs of rows are looked at, and how long each is."""
+_HALVING = 1.593624
+"""With this many rows for each pair they are drawn from, half as many pairs as rows are drawn: 2(1 - e^-x) = x."""
+_GOLDEN = (math.sqrt(5) - 1) / 2
+"""Its multiples by squares fall anywhere between two whole numbers, in no order."""
 
 
 class SliceFolding:
@@ -49,10 +53,10 @@ class SliceFolding:
         return times, slices, doubtful
 
     def pays(self, batch: pa.RecordBatch, slots: Ints) -> bool:
-        """Whether folding leaves less than half as many rows, as far as a sample of them tells.
+        """Whether folding leaves at most half as many rows, as far as a sample of them tells.
 
-        If n rows drawn at random make d pairs of slice and key, then there are about n² / 2(n - d) pairs to draw
-        from; and R rows make N(1 - e^(-R/N)) of N pairs. The sample is of runs of rows, so that keys which come in
+        R rows drawn at random make N(1 - e^(-R/N)) of N pairs of slice and key: half as many as they are where N is
+        R / 1.594. Then n of them make N(1 - e^(-n/N)). The sample is of runs of rows, so that keys which come in
         runs are seen to.
         """
         rows = _sampled(len(slots))
@@ -61,8 +65,8 @@ class SliceFolding:
         distinct = len(pairs.occurring(pairs.groups.sizes()))
         if len(rows) == len(slots):
             return 2 * distinct <= len(rows)
-        choice = len(rows) ** 2 / (2 * max(len(rows) - distinct, 1))
-        return 2 * choice * -math.expm1(-len(slots) / choice) <= len(slots)
+        most = len(slots) / _HALVING
+        return distinct <= most * -math.expm1(-len(rows) / most)
 
     def fold(self, batch: pa.RecordBatch, times: Ints, slices: Ints) -> tuple[pa.RecordBatch, KeyCodes, Ints]:
         """A chunk of folded records, ordered by slice; and their keys as codes: of the records, and of the rows."""
@@ -105,8 +109,12 @@ class SliceFolding:
 
 
 def _sampled(count: int) -> Ints:
-    """Which of `count` rows to look at: runs of them, evenly spread; all if they are few."""
+    """Which of `count` rows to look at: a run of them in each of equal parts; all if they are few."""
     if count <= _RUNS * _RUN:
         return np.arange(count)
-    starts = np.arange(_RUNS) * (count - _RUN) // (_RUNS - 1)
-    return (starts[:, None] + np.arange(_RUN)).ravel()
+    parts = np.arange(_RUNS)
+    # Runs as far from each other as the parts are would miss, or see twice, keys that come in turn.
+    within = np.modf(parts * parts * _GOLDEN)[0] * (count // _RUNS - _RUN)
+    starts = parts * count // _RUNS + within.astype(np.int64)
+    rows: Ints = starts[:, None] + np.arange(_RUN)
+    return rows.ravel()
