@@ -10,7 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fanlight as fl
+from fanlight.kernels import apart
+from fanlight.kernels.slicing import Slicing
 from fanlight.model.duration import Duration
+from fanlight.model.kinds import WindowKind
+from fanlight.model.semantics import Semantics
 from fanlight.model.triggers import AtExpiry, AtWatermark
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
@@ -18,10 +22,13 @@ from fanlight.operators import deltas
 from fanlight.testing import oracle
 from fanlight.testing.player import play
 from fanlight.testing.strategies import Pipeline, pipelines, windows
+from fanlight.testing.strategies_kinds import EVENT, KINDS
 
 from .laws import SCHEMA, assert_same
 
 pytestmark = pytest.mark.slow
+
+at_the_end = st.sampled_from([AtWatermark(), AtExpiry(), AtWatermark(late=None)])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -52,10 +59,26 @@ def test_a_large_bundle_goes_over_the_stacks_by_itself() -> None:
     assert whole.select(["k", "n", "total", "top"]).to_pydict() == expected.sort_by("k").to_pydict()
 
 
+def alone(window: WindowKind) -> bool:
+    """Whether windows of this kind share no slice."""
+    return Slicing.of(window, Semantics()).width == 1
+
+
+@pytest.mark.parametrize("kind", ["plain", "calendar"])
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_slices_taken_one_by_one_are_slices_taken_together(kind: str, data: st.DataObject) -> None:
+    """Small slices are grouped together; with the bound at two the same pipelines group most of them by themselves."""
+    one = KINDS[kind]
+    spec, steps = data.draw(one.pipelines(window=one.windows(EVENT).filter(alone), trigger=at_the_end))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(apart, "_LARGE", 2)
+        assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))
+
+
 judged_by_record = st.sampled_from(
     [BoundedDisorder(Duration(0), per_record=True), BoundedDisorder(Duration(3), per_record=True)]
 )
-at_the_end = st.sampled_from([AtWatermark(), AtExpiry(), AtWatermark(late=None)])
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
