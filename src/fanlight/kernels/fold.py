@@ -18,7 +18,7 @@ from fanlight.kernels.groups import Bools, Column, Groups, Ints
 from fanlight.kernels.reducers import Reducer
 from fanlight.kernels.reducers.gathered import GatheredLists
 from fanlight.kernels.reducers.values import as_array, as_column
-from fanlight.kernels.slicing import EVERY_WINDOW
+from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.firing import FiringTime
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
 
@@ -45,7 +45,7 @@ class Partials:
     def thin(self) -> Partials:
         """The same rows, to be taken from many times: a count that is one number throughout is kept once.
 
-        Counts of single records are all 1, and filling a column is far cheaper than gathering it.
+        Counts of single records are all 1, and such a column is gathered without a look at it.
         """
         return replace(self._each(_thin), stamp=self.stamp)
 
@@ -183,7 +183,9 @@ class Fold:
 
     def stamps(self, partials: Partials, ends: Ints, tick: int) -> Ints:
         """The event time of each firing; END_OF_TIME for windows without end."""
-        last = np.where(ends >= EVERY_WINDOW, END_OF_TIME, ends - tick)
+        last = ends - tick
+        if ends.max(initial=NO_WINDOW) >= EVERY_WINDOW:
+            last = np.where(ends >= EVERY_WINDOW, END_OF_TIME, last)
         if partials.stamp is None:
             return last
         return np.where(partials.stamp == self._unstamped, last, partials.stamp)
@@ -224,13 +226,13 @@ def _take(column: Column, places: Ints | Bools) -> Column:
 
 def _gathered(column: NDArray[Any], places: Ints | Bools) -> NDArray[Any]:
     if len(column) and column.strides == (0,) and places.dtype != np.bool_:
-        return np.full(len(places), column[0])
+        return np.broadcast_to(column[0], len(places))
     gathered: NDArray[Any] = column[places]
     return gathered
 
 
 def _thin(column: Any) -> Any:
-    if isinstance(column, pa.Array) or column.dtype != np.int64 or not len(column):
+    if isinstance(column, pa.Array) or column.dtype != np.int64 or not len(column) or column.strides == (0,):
         return column
     is_even = column[0] == column[-1] and bool((column == column[0]).all())
     return np.broadcast_to(column[0], len(column)) if is_even else column
@@ -253,4 +255,12 @@ def _put_column(column: Column, places: Ints, values: Column) -> Column:
 def _concat(columns: list[Column]) -> Column:
     if isinstance(columns[0], pa.Array):
         return pa.concat_arrays(columns)
+    return _joined(columns)
+
+
+def _joined(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """One after the other; what is kept once in each of them, the same, is kept once again."""
+    held = [column for column in columns if len(column)]
+    if held and all(column.strides == (0,) and column[0] == held[0][0] for column in held):
+        return np.broadcast_to(held[0][0], sum(len(column) for column in held))
     return np.concatenate(columns)

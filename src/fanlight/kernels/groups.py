@@ -23,9 +23,18 @@ class Groups:
 
     codes: Ints
     count: int
+    is_alone: bool = False
+    """Whether it is known that row i is group i, and has it for itself."""
+
+    @staticmethod
+    def alone(count: int) -> Groups:
+        """A group for each row."""
+        return Groups(np.arange(count), count, is_alone=True)
 
     def sizes(self) -> Ints:
-        """How many rows each group has."""
+        """How many rows each group has; read it, never write."""
+        if self.is_alone:
+            return np.broadcast_to(np.int64(1), self.count)
         return np.bincount(self.codes, minlength=self.count).astype(np.int64, copy=False)
 
     def where(self, mask: Bools) -> Groups:

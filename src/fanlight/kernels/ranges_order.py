@@ -17,11 +17,11 @@ from fanlight.kernels.ranges_search import in_line, searched
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanlight.kernels.groups import Ints
+    from fanlight.kernels.groups import Bools, Ints
     from fanlight.kernels.keys import Codes
 
-_NUMBERS = 2**64
-_PIECE = 1 << 15
+_BITS = 64
+_PIECE = 1 << 13
 _PART = 1 << 16
 
 
@@ -33,8 +33,8 @@ class InOrder(NamedTuple):
     times: Ints
 
 
-def sort_by_key_time(codes: Codes, times: Ints) -> InOrder:
-    """Sort rows by key code and time.
+def sort_by_key_time(codes: Codes, times: Ints, kept: Bools | None = None) -> InOrder:
+    """Sort rows by key code and time; where `kept` is given, only the rows it marks, which keep their places.
 
     >>> [part.tolist() for part in sort_by_key_time(np.array([1, 0, 1]), np.array([5, 9, 3]))]
     [[1, 2, 0], [0, 1, 1], [9, 3, 5]]
@@ -43,32 +43,39 @@ def sort_by_key_time(codes: Codes, times: Ints) -> InOrder:
         return InOrder(*(np.zeros(0, np.int64) for _ in range(3)))
     least, greatest = int(codes.min()), int(codes.max())
     earliest, latest = int(times.min()), int(times.max())
-    keys, span, places = greatest - least + 1, latest - earliest + 1, len(codes)
-    room = _NUMBERS // (keys * places)
+    keys, span, rows = greatest - least + 1, latest - earliest + 1, len(codes)
+    bits = (rows - 1).bit_length()
+    room = (1 << _BITS - bits) // keys
     if not room:
         order = np.lexsort([times, codes])
+        order = order if kept is None else order[kept[order]]
         return InOrder(order, codes[order].astype(np.int64), times[order])
     left_out = 0
     while (span - 1 >> left_out) >= room:
         left_out += 1
     span = (span - 1 >> left_out) + 1
-    packed = np.empty(places, np.uint64)
-    for piece in pieces(places):
+    packed = np.empty(rows, np.uint64)
+    for piece in pieces(rows):
         number = np.subtract(codes[piece], least, dtype=np.int64).view(np.uint64)
         number *= np.uint64(span)
-        number += ((times[piece] - earliest) >> left_out).view(np.uint64)
-        number *= np.uint64(places)
-        np.add(number, np.arange(piece.start, piece.stop, dtype=np.uint64), out=packed[piece])
+        since = times[piece] - earliest
+        if left_out:
+            since >>= left_out
+        number += since.view(np.uint64)
+        number <<= np.uint64(bits)
+        np.bitwise_or(number, np.arange(piece.start, piece.stop, dtype=np.uint64), out=packed[piece])
+    packed = packed if kept is None else packed[kept]
     packed.sort()
-    order, sorted_codes, sorted_times = (np.empty(places, np.int64) for _ in range(3))
-    for piece in pieces(places):
-        pairs = packed[piece] // np.uint64(places)
-        np.subtract(packed[piece], pairs * np.uint64(places), out=order[piece].view(np.uint64))
-        packed[piece] = pairs
-        own = pairs // np.uint64(span)
-        pairs -= own * np.uint64(span)
-        np.add(pairs.view(np.int64), earliest, out=sorted_times[piece])
+    order, sorted_codes, sorted_times = (np.empty(len(packed), np.int64) for _ in range(3))
+    for piece in pieces(len(packed)):
+        np.bitwise_and(packed[piece], np.uint64((1 << bits) - 1), out=order[piece].view(np.uint64))
+        packed[piece] >>= np.uint64(bits)
+        own = packed[piece] // np.uint64(span)
         np.add(own.view(np.int64), least, out=sorted_codes[piece])
+        if not left_out:
+            own *= np.uint64(span)
+            np.subtract(packed[piece], own, out=own)
+            np.add(own.view(np.int64), earliest, out=sorted_times[piece])
     if left_out:
         _order_ties(packed, times, order)
         sorted_times = times[order]

@@ -76,7 +76,7 @@ class Spans:
 
     def added(self, column: Ints) -> Ints:
         """The sum of the column over each range, modulo 2**64: exact wherever the true sum is in int64."""
-        if column[0] == 1 and (column == 1).all():
+        if column[0] == 1 and (column.strides == (0,) or (column == 1).all()):
             return self.lengths
         sums = np.zeros(len(column) + 1, np.int64)
         np.cumsum(column, out=sums[1:])

@@ -104,6 +104,9 @@ def as_array(column: Column, field: pa.Field) -> pa.Array:
 
 def added(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
     """The sum of the column in each group, in the column's own dtype."""
+    if groups.is_alone:
+        alone: NDArray[Any] = column + column.dtype.type(0)  # not the column itself: -0.0 was never summed
+        return alone
     sums = np.zeros(groups.count, column.dtype)
     # Infinities of both signs make a NaN, and that is the answer, not a fault.
     with np.errstate(invalid="ignore", over="ignore"):

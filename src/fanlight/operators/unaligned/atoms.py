@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Groups, Ints
+from fanlight.kernels.groups import Bools, Groups, Ints
 from fanlight.kernels.keys import KeyCodes, encode_loosely
 from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.operators.log import ChunkLog
@@ -31,7 +31,7 @@ class Atoms:
     @staticmethod
     def of(plan: Plan, taken: Taken) -> Atoms:
         """The records of a bundle, in the order they came."""
-        alone = Groups(np.arange(len(taken)), len(taken))
+        alone = Groups.alone(len(taken))
         times = taken.bundle.times
         partials = plan.fold.partial(taken.values(plan), times, alone, taken.counted(plan), taken.arrivals)
         return Atoms(taken.keys(plan), times, partials)
@@ -65,10 +65,10 @@ class SortedAtoms:
     """Which row, before they were sorted, each is."""
 
     @staticmethod
-    def of(atoms: Atoms) -> SortedAtoms:
-        """Sort rows. Codes follow the order of the keys, so that results come out in it."""
+    def of(atoms: Atoms, kept: Bools | None = None) -> SortedAtoms:
+        """Sort rows, or those that `kept` marks. Codes follow the order of the keys, so that results come out in it."""
         found = encode_loosely(atoms.keys, len(atoms), in_order=True)
-        order, codes, times = sort_by_key_time(found.codes, atoms.times)
+        order, codes, times = sort_by_key_time(found.codes, atoms.times, kept)
         return SortedAtoms(found, codes, times, order)
 
 
@@ -93,12 +93,20 @@ class AtomLog:
 
     def between(self, first: int, last: int) -> Atoms:
         """The records with `first <= time < last`; those of one time in the order they came."""
+        found, inside = self.around(first, last)
+        return found if inside is None else found.take(np.flatnonzero(inside))
+
+    def around(self, first: int, last: int) -> tuple[Atoms, Bools | None]:
+        """The records with `first <= time < last` among others, and which they are; None if there are no others.
+
+        Most often the others are few: whoever puts rows in order leaves them out with less work than taking the rest.
+        """
         slices = self._log.slices
         near = slices[(slices >= first // self._width) & (slices <= (last - 1) // self._width)].tolist()
         stored = [self._read(near)] if near or not self._waiting else []
         found = Atoms.concat([*stored, *self._waiting])
         inside = (found.times >= first) & (found.times < last)
-        return found if inside.all() else found.take(np.flatnonzero(inside))
+        return found, None if inside.all() else inside
 
     def retire(self, before: int) -> None:
         """Forget records before a time, whole slices at once, and write what has waited and is left."""

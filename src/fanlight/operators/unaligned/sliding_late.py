@@ -20,6 +20,11 @@ def too_late(plan: Plan, anchors: Anchors, lateness: Lateness, log: AtomLog, tak
     Others are those known before, and those of the bundle that are in time for their own windows.
     """
     bundle = taken.bundle
+    if len(taken) and len(bundle.watermarks) == 1:
+        earliest = bundle.times.min(keepdims=True)
+        # A later record is never the one that is too late.
+        if not lateness.too_late(earliest, anchors.own_ends(earliest), bundle.watermarks)[0]:
+            return np.zeros(len(taken), np.bool_)
     behind = lateness.too_late(bundle.times, anchors.own_ends(bundle.times), bundle.watermarks)
     if lateness.judges_records or not behind.any():
         return behind

@@ -92,8 +92,8 @@ class SlidingOnce:
         Some keys at a time, so that what a window is made of stays near until its value is known.
         """
         low = max(first, EARLIEST - self._anchors.reach) - self._anchors.reach
-        atoms = self._log.between(low, _LAST if last == EVERY_WINDOW else min(last, _LAST))
-        rows = SortedAtoms.of(atoms)
+        atoms, inside = self._log.around(low, _LAST if last == EVERY_WINDOW else min(last, _LAST))
+        rows = SortedAtoms.of(atoms, inside)
         fold, partials = self._plan.fold, atoms.partials.thin()
         nothing = fold.identity(0)
         codes, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
