@@ -11,6 +11,7 @@ import pytest
 import fanlight as fl
 
 MICROS = fl.Duration
+ACCUMULATING = fl.Accumulation.ACCUMULATING
 
 
 def operator(window: Any, **said: Any) -> fl.WindowOperator:
@@ -93,6 +94,22 @@ def test_a_function_may_name_several_windows_or_none() -> None:
     named.end()
     assert shown(named) == [("a", 0, 10, 3, "+I"), ("a", 0, 20, 2, "+I")]
     assert named.take_dead_letters().column("reason").to_pylist() == ["no_window"]
+
+
+@pytest.mark.parametrize("trigger", [fl.at_watermark(), fl.repeat(fl.after(1))], ids=["once", "each record"])
+def test_a_record_stays_as_long_as_a_window_that_only_starts_after_it(trigger: fl.Trigger) -> None:
+    """The watermark has passed every window that holds x, but not the one that starts after it and may hold y.
+
+    It stands where a second of records could be forgotten, had x no window left: x is the last instant of it.
+    """
+    x, y, watermark = 999_999, 1_000_005, 1_000_010
+    both = operator(fl.sliding("10 us", "both"), trigger=trigger, watermark=fl.Explicit(), accumulation=ACCUMULATING)
+    feed(both, ("a", x, 1))
+    both.advance(watermark=watermark)
+    shown(both)
+    feed(both, ("a", y, 2))
+    both.end()
+    assert shown(both) == [("a", x + 1, x + 12, 2, "+I")]
 
 
 def test_so_many_expired_windows_of_each_key_stay_readable() -> None:

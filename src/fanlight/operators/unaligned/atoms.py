@@ -109,22 +109,20 @@ class AtomLog:
         return found, None if inside.all() else inside
 
     def retire(self, before: int) -> None:
-        """Forget records before a time, whole slices at once, and write what has waited and is left."""
+        """Forget records before a time, those that are written whole slices at once; write what waited and is left."""
         slices = self._log.slices
         self._log.retire(slices[(slices + 1) * self._width <= before].tolist())
         if self._waiting:
             waiting, self._waiting = Atoms.concat(self._waiting), []
-            self._write(waiting.take(np.flatnonzero((waiting.times // self._width + 1) * self._width > before)))
+            self._write(waiting, np.flatnonzero(waiting.times >= before))
 
-    def _write(self, atoms: Atoms) -> None:
-        """Add records to their slices. Slices with many small chunks are written as one."""
-        if not len(atoms):
+    def _write(self, atoms: Atoms, rows: Ints) -> None:
+        """Add the records at `rows` to their slices. Slices with many small chunks are written as one."""
+        if not len(rows):
             return
-        slices = atoms.times // self._width
+        slices = atoms.times[rows] // self._width
         order = np.argsort(slices, kind="stable")
-        if not np.array_equal(order, np.arange(len(order))):
-            atoms, slices = atoms.take(order), slices[order]
-        touched = self._log.append(slices, self._batch(atoms))
+        touched = self._log.append(slices[order], self._batch(atoms.take(rows[order])))
         for slice_ in self._log.crowded(touched):
             self._log.replace(slice_, self._batch(self._read([slice_])))
 

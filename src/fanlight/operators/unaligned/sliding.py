@@ -36,9 +36,9 @@ class SlidingWindows(ByWatermark):
         self._log = AtomLog(room.plan, room.store, width_for(kind.difference.micros))
 
     def retire(self, moment: Moment) -> None:
-        """Forget the records of which every window has expired."""
+        """Forget the records of which every window has expired, those too that they only define."""
         through = moment.expired
-        self._log.retire(LATEST + 1 if through == EVERY_WINDOW else through - self._anchors.length + 1)
+        self._log.retire(LATEST + 1 if through == EVERY_WINDOW else through - self._anchors.reach)
 
     def join(self, taken: Taken, moment: Moment) -> Joined:
         """Let records join the windows that hold them, and define new ones."""

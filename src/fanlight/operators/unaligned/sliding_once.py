@@ -72,8 +72,8 @@ class SlidingOnce:
         return Firings.once(found.take(codes), ends - self._anchors.length, ends, values, times)
 
     def retire(self, through: int) -> None:
-        """Forget the records of which every window has expired."""
-        self._log.retire(_LAST if through == EVERY_WINDOW else through - self._anchors.length + 1)
+        """Forget the records of which every window has expired, those too that they only define."""
+        self._log.retire(_LAST if through == EVERY_WINDOW else through - self._anchors.reach)
 
     def expiring(self, moment: Moment) -> Content:
         """What the windows hold that expire in this step."""
