@@ -230,6 +230,49 @@ def test_slices_are_merged_one_by_one_where_they_are_large(slices: list[int], pa
         assert at_once(slices, list(range(len(slices))))[1] == parts
 
 
+@pytest.mark.parametrize(
+    "slices",
+    [[0, -1], [-1, 0, -1, 0], [65_535, 0], [65_536, 0], [0, -65_536], [2**61, -(2**61), 7]],
+    ids=["negative", "interleaved", "near", "just not near", "before", "far"],
+)
+def test_slices_ascend_however_far_apart_they_are(slices: list[int]) -> None:
+    row = [Row(slice_, 0, (), slice_, True) for slice_ in slices]
+    stream = Stream([], pa.int64(), FiringTime.END, row)
+    with within({"_LARGE": 1}, 1 << 20):
+        found = stream.partial(row, in_order=True, holds=False)
+    assert told(stream, found) == wanted(stream, holds=False)
+
+
+def test_rows_of_a_slice_are_added_as_they_came() -> None:
+    """An aggregate of a user's own may look at the order of its values."""
+    fold = Fold((bind(Told("v"), pa.string()),), FiringTime.END)
+    letters = [chr(ord("a") + i % 26) for i in range(100)]
+    slices = ints([place % 2 for place in range(100)])
+    found = encode_loosely([], 100)
+    with within({"_LARGE": 1}, 1 << 20):
+        rows = partial_apart(fold, [pa.array(letters)], slices, slices, found, None)
+    assert fold.finish(rows.partials)[0].to_pylist() == ["".join(letters[::2]), "".join(letters[1::2])]
+
+
+class Told(agg.UserAggregate):
+    """All texts, one after the other."""
+
+    state_type = pa.string()
+    output_type = pa.string()
+
+    def zero(self) -> str:
+        return ""
+
+    def add(self, state: str, value: str) -> str:
+        return state + value
+
+    def merge(self, left: str, right: str) -> str:
+        return left + right
+
+    def finish(self, state: str) -> str:
+        return state
+
+
 def test_what_is_many_is_what_no_longer_fits_a_cache() -> None:
     count = 1 << 14
     assert at_once([1] * count + [0] * count, [*range(count), *range(count)]) == ([count, count], [count, count])

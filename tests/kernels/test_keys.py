@@ -19,9 +19,9 @@ from .ranks import rank
 
 near, far = st.integers(-3, 5), st.integers(-(2**63), 2**63 - 1)
 COLUMNS: dict[pa.DataType, st.SearchStrategy[Any]] = {
-    pa.int64(): st.one_of(near, near, far),
+    pa.int64(): st.one_of(near, near, far, st.integers(2**63 - 3, 2**63 - 1)),
     pa.int8(): st.integers(-128, 127),
-    pa.uint64(): st.one_of(st.integers(0, 6), st.integers(0, 2**64 - 1)),
+    pa.uint64(): st.one_of(st.integers(0, 6), st.integers(0, 2**64 - 1), st.integers(2**64 - 3, 2**64 - 1)),
     pa.string(): st.sampled_from(["", "a", "b", "é"]),
     pa.float64(): st.sampled_from([0.0, -0.0, 1.5, math.inf, math.nan]),
     pa.bool_(): st.booleans(),
@@ -77,6 +77,13 @@ def test_whole_numbers_that_lie_close_are_not_looked_up_and_those_far_apart_are(
     assert encode_loosely([close], 2, in_order=in_order).count == 14
     assert encode_loosely([apart], 2, in_order=in_order).count == 2
     assert encode_loosely([pa.array([0, 1_000_000])], 2, in_order=in_order).count == 2
+
+
+@pytest.mark.parametrize(("kind", "most"), [(pa.int64(), 2**63 - 1), (pa.uint64(), 2**64 - 1), (pa.int8(), 127)])
+def test_the_greatest_whole_numbers_are_keys_like_any_other(kind: pa.DataType, most: int) -> None:
+    """There is no number after them to count up to."""
+    found = encode_loosely([pa.array([most, most - 1, most], kind)], 3, in_order=True)
+    assert found.take(found.codes.astype(np.int64))[0].to_pylist() == [most, most - 1, most]
 
 
 @given(st.lists(st.integers(0, 30), max_size=20), st.sampled_from([0, 1 << 20]), st.sampled_from([np.int32, np.int64]))

@@ -71,7 +71,7 @@ def test_a_row_is_left_for_each_slice_where_there_are_no_keys(slots: list[int], 
 def test_all_key_columns_count() -> None:
     """Each has two values for four rows; together they have four."""
     slots = np.zeros(4, np.int64)
-    one, other = pa.array(["a", "a", "b", None]), pa.array([0, 1, 0, 1])
+    one, other = pa.array(["a", "a", None, None]), pa.array([0, 1, 0, 1])
     assert not pays(slots, one=one, other=other)
     assert pays(slots, one=pa.array(["a", "a", None, None]), other=pa.array([0, 0, 1, 1]))
 
@@ -129,6 +129,13 @@ def test_many_slices_of_few_keys(slots: int, answer: bool) -> None:
     rng, count = np.random.default_rng(7), 100_000
     keys = pa.array(rng.integers(0, 1_000, count).astype(str))
     assert pays(rng.integers(0, slots, count), k=keys) is answer
+
+
+def test_slices_are_looked_at_where_the_keys_are() -> None:
+    """The first rows are all of slices of their own; of a million that does not matter."""
+    slots = np.zeros(1 << 20, np.int64)
+    slots[:SAMPLE] = np.arange(SAMPLE)
+    assert pays(slots, k=pa.nulls(len(slots), pa.int64()))
 
 
 def test_one_key_and_no_key() -> None:

@@ -1,0 +1,93 @@
+"""A shard whose windows fire once, and what is read and written while it steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import fanlight as fl
+from fanlight.model.duration import Duration
+from fanlight.model.kinds import WindowKind
+from fanlight.model.spec import WindowSpec
+from fanlight.model.windows import Tumbling
+from fanlight.operators.once import OncePanes
+from fanlight.operators.plan import Plan
+from fanlight.operators.shard import ShardOperator
+from fanlight.operators.taken import Bundle
+from fanlight.state.memory import MemoryStore
+from fanlight.state.store import Address
+
+SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.string(), "j": pa.int64(), "v": pa.int64()})
+TEN = Tumbling(Duration(10))
+Record = tuple[int, str | None, int]
+"""Time, key and value."""
+Fired = tuple[str | None, int, int, int]
+"""Key, where the window starts, how many records it holds and what they add up to."""
+
+
+class WatchedStore(MemoryStore):
+    """A store that notes which slices of partials are read and written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[int] = []
+        self.written: list[int] = []
+
+    def get(self, address: Address) -> pa.RecordBatch:
+        if address.space == "partials":
+            self.read.append(address.slice)
+        return super().get(address)
+
+    def put(self, address: Address, chunk: pa.RecordBatch) -> None:
+        if address.space == "partials":
+            self.written.append(address.slice)
+        super().put(address, chunk)
+
+
+class Shard:
+    """A shard with windows of ten, unless told otherwise: window w is [10w, 10w + 10)."""
+
+    def __init__(self, window: WindowKind = TEN, keys: tuple[str, ...] = ("k",), **fields: Any) -> None:
+        aggregates = fields.pop("aggregates", (("n", fl.count()), ("total", fl.sum("v"))))
+        self.store = WatchedStore()
+        self.plan = Plan.bind(WindowSpec("ts", window, aggregates, keys, **fields), SCHEMA)
+        self.operator = ShardOperator(self.plan, self.store)
+        assert isinstance(self.operator._panes, OncePanes)
+
+    def step(self, records: list[Record], watermark: int, **more: Any) -> list[Fired]:
+        """Take records in, then a watermark; what leaves."""
+        return said(self.rows(records, watermark, **more))
+
+    def rows(self, records: list[Record], watermark: int, judged: list[int] | None = None, **more: Any) -> pa.Table:
+        """The same, with every column; `judged` are the watermarks of the records, one each."""
+        self.store.read, self.store.written = [], []
+        batch = batch_of(records)
+        marks = np.array([self.operator.watermark] if judged is None else judged)
+        bundle = Bundle(batch, batch.column("ts").to_numpy(), marks) if records else None
+        return pa.Table.from_batches(self.operator.step(bundle, watermark, **more), schema=self.plan.result)
+
+    def restart(self) -> None:
+        self.operator = ShardOperator(self.plan, self.store)
+
+    @property
+    def kept(self) -> list[int]:
+        """The slices of which anything is kept."""
+        return sorted({address.slice for address in self.store.list("partials")})
+
+
+def batch_of(records: list[Record]) -> pa.RecordBatch:
+    times, keys, values = zip(*records, strict=True) if records else ((), (), ())
+    columns = [
+        pa.array(times, pa.int64()),
+        pa.array(keys, pa.string()),
+        pa.array([len(str(k)) for k in keys], pa.int64()),
+    ]
+    return pa.record_batch([*columns, pa.array(values, pa.int64())], schema=SCHEMA)
+
+
+def said(rows: pa.Table) -> list[Fired]:
+    starts = pa.compute.struct_field(rows["window"], "start").cast(pa.int64()).to_pylist()
+    keys = rows["k"].to_pylist() if "k" in rows.schema.names else [None] * len(rows)
+    return list(zip(keys, starts, rows["n"].to_pylist(), rows["total"].to_pylist(), strict=True))
