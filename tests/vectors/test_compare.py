@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,27 +74,25 @@ def mutants(vector: Vector) -> Iterator[tuple[str, Vector]]:
                     yield f"{field} {place} row {row} {name}", changed(vector, field, place, row, name)
                 yield (
                     f"{field} {place} without row {row}",
-                    with_rows(vector, field, place, rows[:row] + rows[row + 1 :]),
+                    with_group(vector, field, place, rows=rows[:row] + rows[row + 1 :]),
                 )
             if rows:
-                yield f"{field} {place} with a row twice", with_rows(vector, field, place, [*rows, rows[-1]])
+                yield f"{field} {place} with a row twice", with_group(vector, field, place, rows=[*rows, rows[-1]])
     for place, group in enumerate(vector.get("dropped", [])):
         for count in {"count", "count_total"} & group.keys():
-            fields = deepcopy(dict(vector.fields))
-            fields["dropped"][place][count] += 1
-            yield f"dropped {place} {count}", replace(vector, fields=fields)
+            yield f"dropped {place} {count}", with_group(vector, "dropped", place, **{count: group[count] + 1})
 
 
 def changed(vector: Vector, field: str, place: int, row: int, name: str) -> Vector:
-    rows = deepcopy(vector.get(field)[place]["rows"])
-    rows[row][name] = other(rows[row][name])
-    return with_rows(vector, field, place, rows)
+    rows = list(vector.get(field)[place]["rows"])
+    rows[row] = {**rows[row], name: other(rows[row][name])}
+    return with_group(vector, field, place, rows=rows)
 
 
-def with_rows(vector: Vector, field: str, place: int, rows: list[Any]) -> Vector:
-    fields = deepcopy(dict(vector.fields))
-    fields[field][place]["rows"] = rows
-    return replace(vector, fields=fields)
+def with_group(vector: Vector, field: str, place: int, **said: Any) -> Vector:
+    groups = list(vector.get(field))
+    groups[place] = {**groups[place], **said}
+    return replace(vector, fields={**vector.fields, field: groups})
 
 
 @pytest.mark.parametrize("vector", AGGREGATIONS, ids=lambda vector: vector.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from fanlight.errors import VectorError
@@ -84,14 +85,18 @@ class Comparison:
         """The expected rows and the actual rows that no pairing of the two can bring together.
 
         Rows may assert little, so one actual row can suit several expected ones: pairs found earlier move aside
-        (augmenting paths) before an expected row counts as missing.
+        (augmenting paths) before an expected row counts as missing. Most rows stand where they are expected, so each
+        is looked for from there on.
         """
-        suits = [[place for place, row in enumerate(actual) if self.agrees(wanted, row)] for wanted in expected]
-        taken: dict[int, int] = {}
+        places, taken = range(len(actual)), dict[int, int]()
+
+        @cache
+        def suits(wanted: int, place: int) -> bool:
+            return self.agrees(expected[wanted], actual[place])
 
         def place_for(wanted: int, tried: set[int]) -> bool:
-            for place in suits[wanted]:
-                if place not in tried:
+            for place in (*places[wanted:], *places[:wanted]):
+                if place not in tried and suits(wanted, place):
                     tried.add(place)
                     if place not in taken or place_for(taken[place], tried):
                         taken[place] = wanted

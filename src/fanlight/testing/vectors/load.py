@@ -12,6 +12,8 @@ import yaml
 from fanlight.errors import VectorError
 
 FORMAT = "windowing-vectors/1"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The same language ten times as fast, where PyYAML was built with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Vector:
 def load(path: Path) -> list[Vector]:
     """The cases of one file, in order; none for a file of the format that holds data or queries only."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
     except OSError as error:
         raise VectorError(f"{path}: cannot be opened ({error.strerror}). Name a file that can be read.") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
