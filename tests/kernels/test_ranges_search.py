@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fanlight.kernels import ranges_order as ordering
 from fanlight.kernels import ranges_search as searching
 from fanlight.kernels.ranges_order import merge_sorted, parts_of_keys, sort_by_key_time
-from fanlight.kernels.ranges_search import first_rows, window_rows
+from fanlight.kernels.ranges_search import first_rows, one_line, searched, window_rows
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
 
 NEAR = st.integers(-5, 5)
@@ -36,6 +36,36 @@ def test_rows_are_sorted_by_key_then_time_then_place(rows: list[tuple[int, int]]
     assert found.order.tolist() == order
     assert list(zip(found.codes.tolist(), found.times.tolist(), strict=True)) == sorted(rows)
     assert all(part.dtype == np.int64 for part in found)
+
+
+@given(
+    st.one_of(st.lists(st.tuples(CODES, times, st.booleans()), max_size=30) for times in (NEAR, FAR)),
+    st.sampled_from([1, 2**60]),
+)
+def test_rows_that_are_left_out_take_no_place(rows: list[tuple[int, int, bool]], apart: int) -> None:
+    """Also where codes are so far apart that they are not packed."""
+    codes, times = parted([(code * apart % 2**62, time) for code, time, _ in rows])
+    kept = np.array([row[2] for row in rows], np.bool_)
+    found = sort_by_key_time(codes, times, kept)
+    order = [place for place in sort_by_key_time(codes, times).order.tolist() if kept[place]]
+    assert found.order.tolist() == order
+    assert found.codes.tolist() == codes[order].tolist()
+    assert found.times.tolist() == times[order].tolist()
+
+
+@given(
+    st.one_of(st.lists(st.tuples(CODES, times), max_size=30) for times in (NEAR, FAR)),
+    st.sampled_from([0, 3, 2**40, 2**62]),
+)
+def test_a_line_leaves_room_between_keys(rows: list[tuple[int, int]], reach: int) -> None:
+    """What is up to `reach` before or after a row falls where it falls among the rows of its key."""
+    codes, times = parted(sorted(rows))
+    line = one_line(codes, times, reach)
+    keys, instants = [abs(code) for code, _ in rows] or [0], [time for _, time in rows] or [0]
+    needed = (max(instants) - min(instants) + 1 + reach) * max(keys)
+    assert line is not None or not rows or needed + reach > 2**61
+    for since in (-reach, reach) if line is not None else ():
+        assert searched(line, line + since).tolist() == first_rows(codes, times, codes, times + since).tolist()
 
 
 @pytest.mark.parametrize("bits", [20, 45, 46, 56, 61])

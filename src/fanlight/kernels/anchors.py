@@ -16,7 +16,7 @@ import numpy as np
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.ranges_order import sort_by_key_time
-from fanlight.kernels.ranges_search import first_rows, window_rows
+from fanlight.kernels.ranges_search import first_rows, one_line, searched, window_rows
 from fanlight.model.semantics import Semantics
 from fanlight.model.sliding import Anchor, Sliding
 
@@ -97,7 +97,8 @@ class Anchors:
     def _at_rows(self, codes: Ints, times: Ints, first: int, last: int) -> Held:
         """The same where a window begins or ends with its own rows, so that only its other side is looked up."""
         back = self.length - self.tick if self.anchor is Anchor.TRAILING else 0
-        heads = _runs(codes, times)
+        line = one_line(codes, times, self.length)
+        heads = _runs(codes, times) if line is None else _heads(line)
         due = (times > int(first) - self.length + back) & (times <= int(last) - self.length + back)
         if len(heads) == len(codes) + 1:  # no two at one time
             own = np.flatnonzero(due)
@@ -108,8 +109,10 @@ class Anchors:
         codes_of, starts = codes[own], times[own] - back
         ends = starts + self.length
         if self.anchor is Anchor.TRAILING:
-            return Held(codes_of, starts, ends, first_rows(codes, times, codes_of, starts), after)
-        return Held(codes_of, starts, ends, own, first_rows(codes, times, codes_of, ends))
+            low = first_rows(codes, times, codes_of, starts) if line is None else searched(line, line[own] - back)
+            return Held(codes_of, starts, ends, low, after)
+        high = first_rows(codes, times, codes_of, ends) if line is None else searched(line, line[own] + self.length)
+        return Held(codes_of, starts, ends, own, high)
 
     def _anchored(self, codes: Ints, times: Ints) -> tuple[Ints, Ints]:
         """The code and start of each window that rows define, whether or not a row is in it."""
@@ -133,6 +136,13 @@ def _runs(codes: Ints, times: Ints) -> Ints:
     is_head[1:-1] = codes[1:] != codes[:-1]
     is_head[1:-1] |= times[1:] != times[:-1]
     return np.flatnonzero(is_head) if len(codes) else np.zeros(1, np.int64)
+
+
+def _heads(line: Ints) -> Ints:
+    """The same, of rows in one line."""
+    is_head = np.ones(len(line) + 1, np.bool_)
+    np.not_equal(line[1:], line[:-1], out=is_head[1:-1])
+    return np.flatnonzero(is_head)
 
 
 def _distinct(codes: Ints, starts: Ints, *, sort: bool) -> tuple[Ints, Ints]:

@@ -116,6 +116,11 @@ class Fold:
         ]
         return [pa.field("rows", pa.int64(), nullable=False), *stamp, *own]
 
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether an aggregate keeps rows by the numbers that `partial` can be given."""
+        return any(isinstance(reducer, GatheredLists) for reducer in self.reducers)
+
     def partial(
         self,
         values: list[pa.Array | None],

@@ -62,6 +62,23 @@ def in_line(*rows: tuple[Ints, Ints]) -> list[Ints] | None:
     return lines
 
 
+def one_line(codes: Ints, times: Ints, reach: int) -> Ints | None:
+    """As `in_line`, of rows in order: a number up to `reach` less or greater than a row's is its key's all the same.
+
+    None also if there are no rows.
+    """
+    if not len(codes):
+        return None
+    earliest, latest = int(times.min()), int(times.max())
+    span = latest - earliest + 1 + reach
+    least, greatest = int(codes[0]) * span + earliest - reach, int(codes[-1]) * span + latest + reach
+    if max(span, greatest, -least) > _LONGEST:
+        return None
+    line = codes * span
+    line += times
+    return line
+
+
 def searched(ordered: Ints, wanted: Ints, *, after_equal: bool = False) -> Ints:
     """How many of the ordered numbers are less than each wanted one; with `after_equal`, less or equal."""
     side: Literal["left", "right"] = "right" if after_equal else "left"

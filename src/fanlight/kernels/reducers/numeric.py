@@ -239,6 +239,8 @@ def duration_means(aggregate: str, column: str, kind: pa.DataType) -> Means:
 
 
 def _float_quotient(sums: Any, n: Ints) -> pa.Array:
+    if n.min(initial=1) > 0:
+        return pa.array(sums / n, pa.float64())
     return from_numpy(sums / np.maximum(n, 1), pa.float64(), n > 0)
 
 

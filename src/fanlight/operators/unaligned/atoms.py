@@ -33,7 +33,8 @@ class Atoms:
         """The records of a bundle, in the order they came."""
         alone = Groups.alone(len(taken))
         times = taken.bundle.times
-        partials = plan.fold.partial(taken.values(plan), times, alone, taken.counted(plan), taken.arrivals)
+        arrivals = taken.arrivals if plan.fold.numbers_rows else None
+        partials = plan.fold.partial(taken.values(plan), times, alone, taken.counted(plan), arrivals)
         return Atoms(taken.keys(plan), times, partials)
 
     def take(self, rows: Ints) -> Atoms:
@@ -136,4 +137,4 @@ class AtomLog:
         columns = table.to_batches()[0].columns if len(table) else [pa.array([], f.type) for f in self._schema]
         times, *rest = columns
         width = len(self._plan.key_fields)
-        return Atoms(rest[:width], times.to_numpy(), self._plan.fold.from_arrays(rest[width:]))
+        return Atoms(rest[:width], times.to_numpy(), self._plan.fold.from_arrays(rest[width:]).thin())

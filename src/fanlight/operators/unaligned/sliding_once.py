@@ -61,13 +61,13 @@ class SlidingOnce:
 
     def fire(self, moment: Moment) -> Firings | None:
         """The windows that expired in this step."""
-        found, codes, ends, partials, values = self._windows(moment.expired_before, moment.expired)
+        found, codes, ends, counted, values = self._windows(moment.expired_before, moment.expired)
         if not len(ends):
             return None
         # Codes follow the keys, and one end has one start.
         order, ends, codes = sort_by_key_time(ends, codes)
         values = [column.take(pa.array(order)) for column in values]
-        stamped = partials if partials.stamp is None else partials.take(order)
+        stamped = counted[0] if counted[0].stamp is None else Partials.concat(counted).take(order)
         times = self._plan.fold.stamps(stamped, ends, self._plan.spec.tick.micros)
         return Firings.once(found.take(codes), ends - self._anchors.length, ends, values, times)
 
@@ -81,15 +81,17 @@ class SlidingOnce:
 
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> Content:
         """What the windows hold now that end from `first` to `last`."""
-        found, codes, ends, partials, values = self._windows(first - 1, last)
+        found, codes, ends, counted, values = self._windows(first - 1, last)
         order, ends, codes = sort_by_key_time(ends, codes)
         values = [column.take(pa.array(order)) for column in values]
-        return Content(ends, found.take(codes), partials.rows[order], values, ends - self._anchors.length)
+        rows = Partials.concat(counted).rows[order]
+        return Content(ends, found.take(codes), rows, values, ends - self._anchors.length)
 
-    def _windows(self, first: int, last: int) -> tuple[KeyCodes, Ints, Ints, Partials, list[pa.Array]]:
+    def _windows(self, first: int, last: int) -> tuple[KeyCodes, Ints, Ints, list[Partials], list[pa.Array]]:
         """The windows with `first < end <= last`, by key and end: keys, their codes, ends, rows and stamps, values.
 
-        Some keys at a time, so that what a window is made of stays near until its value is known.
+        Some keys at a time, so that what a window is made of stays near until its value is known. Rows and stamps are
+        left in these parts, because hardly ever both are asked for.
         """
         low = max(first, EARLIEST - self._anchors.reach) - self._anchors.reach
         atoms, inside = self._log.around(low, _LAST if last == EVERY_WINDOW else min(last, _LAST))
@@ -106,4 +108,4 @@ class SlidingOnce:
             counted.append(Partials(merged.rows, merged.stamp, []))
             finished.append(fold.finish(merged))
         values = [pa.concat_arrays(same) for same in zip(*finished, strict=True)]
-        return rows.found, np.concatenate(codes), np.concatenate(ends), Partials.concat(counted), values
+        return rows.found, np.concatenate(codes), np.concatenate(ends), counted, values
