@@ -23,13 +23,21 @@ def packed(chunk: pa.RecordBatch) -> bytes:
     >>> opened(packed(pa.record_batch({"n": [1, 2]}))).to_pydict()
     {'n': [1, 2]}
     """
-    (only,) = packed_each([chunk])
-    data: bytes = only.as_py()
+    written, _ = _written([chunk])
+    # Not by way of an array: its values are copied twice on their way to Python.
+    data: bytes = written.to_pybytes()
     return data
 
 
 def packed_each(chunks: Sequence[pa.RecordBatch]) -> pa.BinaryArray:
     """The bytes of some chunks, written once to where they stay."""
+    written, ends = _written(chunks)
+    offsets = pa.py_buffer(np.array(ends, np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(chunks), [None, offsets, written])
+
+
+def _written(chunks: Sequence[pa.RecordBatch]) -> tuple[pa.Buffer, list[int]]:
+    """The streams of chunks one after the other, and where they start and end."""
     narrow = [narrowed(chunk) for chunk in chunks]
     room = sum(pa.ipc.get_record_batch_size(chunk) + chunk.schema.serialize().size + _AROUND for chunk in narrow)
     data = pa.allocate_buffer(room)
@@ -39,8 +47,7 @@ def packed_each(chunks: Sequence[pa.RecordBatch]) -> pa.BinaryArray:
             with pa.ipc.new_stream(sink, chunk.schema) as writer:
                 writer.write_batch(chunk)
             ends.append(sink.tell())
-    offsets = pa.py_buffer(np.array(ends, np.int32))
-    return pa.Array.from_buffers(pa.binary(), len(narrow), [None, offsets, data.slice(0, ends[-1])])
+    return data.slice(0, ends[-1]), ends
 
 
 def opened(data: bytes | pa.Buffer) -> pa.RecordBatch:
