@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fanlight.kernels.keys import Codes
 
 _BITS = 64
-_PIECE = 1 << 13
+_PIECE = 1 << 14
 _PART = 1 << 16
 
 
