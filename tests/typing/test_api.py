@@ -212,6 +212,7 @@ def test_what_does_not_fit_is_refused_by_the_checker_and_at_run_time() -> None:
         fl.stream(ORDERS, time="ts").agg(n=fl.count())  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_checker_agrees() -> None:
     root = Path(__file__).resolve().parents[2]
     checked = run(
