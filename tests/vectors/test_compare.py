@@ -95,6 +95,7 @@ def with_group(vector: Vector, field: str, place: int, **said: Any) -> Vector:
     return replace(vector, fields={**vector.fields, field: groups})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", AGGREGATIONS, ids=lambda vector: vector.name)
 def test_every_attribute_and_every_row_of_an_aggregation_counts(vector: Vector) -> None:
     outcome = played(vector)
@@ -103,6 +104,7 @@ def test_every_attribute_and_every_row_of_an_aggregation_counts(vector: Vector) 
     assert not passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", OTHERS, ids=lambda vector: vector.name)
 def test_every_attribute_and_every_row_of_the_other_ops_counts(vector: Vector) -> None:
     assert replay_case(vector).status is Status.PASS
