@@ -15,7 +15,6 @@ import pytest
 from fanlight.errors import EngineError, InputError
 from fanlight.kernels.groups import Groups
 from fanlight.kernels.reducers import MessageReducer, Reducer, bind
-from fanlight.kernels.reducers.values import added
 from fanlight.model import aggregates as fl
 
 from .reducing import GREATEST, INF, NAN, Seen, SquaresAtOnce, computed, grouped, partial, reduced
@@ -415,12 +414,3 @@ class TestTop:
     def test_names_the_fields_there_are(self) -> None:
         with pytest.raises(InputError, match="Go by one of k, n"):
             computed(fl.top("v", 1, by="m"), pa.array([{"k": "b", "n": 2}]))
-
-
-def test_records_known_to_be_alone_are_what_groups_of_one_are() -> None:
-    """Among them -0.0, whose sum is 0.0 however it is made."""
-    column = np.array([-0.0, 1.5, np.inf, np.nan])
-    alone, found = Groups.alone(len(column)), Groups(np.arange(len(column)), len(column))
-    assert alone.sizes().tolist() == found.sizes().tolist() == [1, 1, 1, 1]
-    assert added(column, alone).tobytes() == added(column, found).tobytes()
-    assert not np.signbit(added(column, alone)[0])

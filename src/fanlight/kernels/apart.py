@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Fold, Partials
-from fanlight.kernels.groups import Bools, Ints, runs
+from fanlight.kernels.groups import Bools, Ints, ranked, runs
 from fanlight.kernels.keys import KeyCodes, densify, encode_loosely
 from fanlight.kernels.pairs import Pairs
 
@@ -73,7 +73,7 @@ def partial_apart(
     fold: Fold, values: list[pa.Array | None], times: Ints, slices: Ints, found: KeyCodes, counted: Bools | None
 ) -> Sliced:
     """Rows to partials, one for each slice and key that occur; in each slice the codes ascend."""
-    if found.count < _LARGE or len(slices) < _LARGE:
+    if found.count < _LARGE or len(slices) < _LARGE * np.count_nonzero(np.bincount(ranked(slices)[0])):
         pairs = Pairs.of(slices, found.codes, found.count)
         outer, codes, partials = pairs.settle(fold.partial(values, times, pairs.groups, counted))
         return Sliced(outer, found.take(codes), partials)
