@@ -73,7 +73,7 @@ def partial_apart(
     fold: Fold, values: list[pa.Array | None], times: Ints, slices: Ints, found: KeyCodes, counted: Bools | None
 ) -> Sliced:
     """Rows to partials, one for each slice and key that occur; in each slice the codes ascend."""
-    if found.count < _LARGE or len(slices) < _LARGE * np.count_nonzero(np.bincount(ranked(slices)[0])):
+    if found.count < _LARGE or len(slices) < _LARGE * max(1, np.count_nonzero(np.bincount(ranked(slices)[0]))):
         pairs = Pairs.of(slices, found.codes, found.count)
         outer, codes, partials = pairs.settle(fold.partial(values, times, pairs.groups, counted))
         return Sliced(outer, found.take(codes), partials)
