@@ -69,18 +69,18 @@ def rehearse(spark: SparkSession, contestant: Contestant, room: Path) -> float:
     A query that runs for days is warm. The compiler of Java takes a core or more of a new query's time, and with
     every minute less: what a batch costs is known when it takes little.
     """
-    began = monotonic()
+    began = looked = monotonic()
     query, compiled = None, _compiled(spark)
-    while (took := monotonic() - began) < _LONGEST:
+    while looked - began < _LONGEST:
         if query is None or not query.isActive:
             query, _ = _started(spark, contestant, room)
         query.awaitTermination(_LOOK)
-        before, compiled = compiled, _compiled(spark)
-        if took + _LOOK >= _SHORTEST and compiled - before < _LITTLE * _LOOK:
+        before, compiled, last, looked = compiled, _compiled(spark), looked, monotonic()
+        if looked - began >= _SHORTEST and compiled - before < _LITTLE * (looked - last):
             break
     if query is not None:
         query.stop()
-    return monotonic() - began
+    return looked - began
 
 
 def _compiled(spark: SparkSession) -> float:

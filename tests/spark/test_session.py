@@ -59,10 +59,6 @@ def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     known = spark._jsparkSession.sessionState().conf()
     assert known.arrowMaxRecordsPerBatch() == 262_144
     assert known.sessionLocalTimeZone() == "UTC"
-    anywhere = jvm.org.apache.hadoop.fs.Path("checkpoint")
-    files = jvm.org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
-    manager = files.create(anywhere, spark._jsparkSession.sessionState().newHadoopConf())
-    assert manager.getClass().getSimpleName() == "FileSystemBasedCheckpointFileManager"
 
 
 def test_a_session_made_elsewhere_is_told_what_it_lacks_and_given_it(spark: SparkSession) -> None:

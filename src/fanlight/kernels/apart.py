@@ -73,7 +73,7 @@ def partial_apart(
     fold: Fold, values: list[pa.Array | None], times: Ints, slices: Ints, found: KeyCodes, counted: Bools | None
 ) -> Sliced:
     """Rows to partials, one for each slice and key that occur; in each slice the codes ascend."""
-    if found.count < _LARGE or len(slices) < _LARGE * max(1, np.count_nonzero(np.bincount(ranked(slices)[0]))):
+    if found.count < _LARGE or len(slices) < _LARGE * _distinct(slices):
         pairs = Pairs.of(slices, found.codes, found.count)
         outer, codes, partials = pairs.settle(fold.partial(values, times, pairs.groups, counted))
         return Sliced(outer, found.take(codes), partials)
@@ -104,6 +104,11 @@ def merge_apart(fold: Fold, rows: Sliced) -> Sliced:
         outer, codes, merged = pairs.settle(fold.merge(own.partials, pairs.groups))
         parts.append(Sliced(outer, found.take(codes), merged))
     return Sliced.concat(parts)
+
+
+def _distinct(slices: Ints) -> int:
+    """How many slices there are, or 1 if there are none."""
+    return max(1, int(np.count_nonzero(np.bincount(ranked(slices)[0]))))
 
 
 def _by_slice(slices: Ints) -> Ints:

@@ -35,8 +35,6 @@ class Setting:
     """Whether any other value is as good, if there is one."""
     at_start: bool = False
     """Whether only a session that is about to start can take it."""
-    alone: bool = False
-    """Whether it is for a session that is all on one machine; no other lacks it."""
 
     def fits(self, found: str | None) -> bool:
         """Whether a session that has `found` needs nothing more."""
@@ -98,12 +96,6 @@ SETTINGS = (
         "Java and Python talk over a socket of the file system, which is a little faster than one of the network.",
         at_start=True,
     ),
-    Setting(
-        "spark.sql.streaming.checkpointFileManagerClass",
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
-        "Files of this machine are named by Java itself; Hadoop's other way starts a `chmod` or a `stat` for each.",
-        alone=True,
-    ),
 )
 
 
@@ -117,14 +109,12 @@ def spark_session(
     began with.
     """
     starts = remote is None or remote.startswith("local")
-    alone = (remote or master or "").startswith("local")
     if starts:
         require_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    fitting = [setting for setting in SETTINGS if (starts or not setting.at_start) and (alone or not setting.alone)]
-    wanted = {setting.name: setting.value for setting in fitting}
+    wanted = {setting.name: setting.value for setting in SETTINGS if starts or not setting.at_start}
     wanted[PARTITIONS] = str(partitions)
     wanted.update({name.replace("_", "."): value for name, value in settings.items()})
     builder = SparkSession.builder
@@ -153,8 +143,7 @@ def explain_settings() -> str:
 
 def missing_settings(spark: SparkSession) -> dict[str, str]:
     """What a session lacks: the settings by name, each with the value it should have."""
-    needed = [setting for setting in SETTINGS if not setting.alone]
-    return {setting.name: setting.value for setting in needed if not setting.fits(_found(spark, setting.name))}
+    return {setting.name: setting.value for setting in SETTINGS if not setting.fits(_found(spark, setting.name))}
 
 
 def configure(spark: SparkSession) -> dict[str, str]:
