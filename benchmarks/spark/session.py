@@ -27,7 +27,7 @@ def session(room: Path) -> Iterator[SparkSession]:
             spark_driver_host="127.0.0.1",
             spark_driver_memory="4g",  # Spark's own gigabyte is little for a million keys, whoever holds them
             spark_local_dir=str(room / "local"),
-            spark_sql_files_openCostInBytes="0",  # or one core reads five eighths of a file, and the other waits
+            spark_sql_files_openCostInBytes="65536",  # or one core reads five eighths of a file, and the other waits
             spark_sql_warehouse_dir=str(room / "warehouse"),
             spark_ui_enabled="false",
             spark_ui_showConsoleProgress="false",
