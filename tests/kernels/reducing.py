@@ -93,3 +93,22 @@ class Seen(fl.UserAggregate):
 
     def finish(self, state: list[str]) -> str | None:
         return ",".join(state) or None
+
+
+class Order(fl.UserAggregate):
+    """All values in the order in which they were merged: shows a left that came after its right."""
+
+    state_type = pa.string()
+    output_type = pa.string()
+
+    def zero(self) -> str:
+        return ""
+
+    def add(self, state: str, value: str) -> str:
+        return state + value
+
+    def merge(self, left: str, right: str) -> str:
+        return left + right
+
+    def finish(self, state: str) -> str:
+        return state

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanlight.kernels import apart, keys
+from fanlight.kernels import apart, groups, keys
 from fanlight.kernels.apart import Sliced, merge_apart, partial_apart
 from fanlight.kernels.fold import Fold
 from fanlight.kernels.groups import Column, Groups, Ints
@@ -29,6 +29,7 @@ from fanlight.model.firing import FiringTime
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
 
 from .ranks import rank
+from .reducing import Order
 
 KEYS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int64(): st.integers(-4, 4) | st.sampled_from([-(2**63), 2**63 - 1]),
@@ -97,7 +98,7 @@ def streams(draw: st.DrawFn) -> Stream:
     return Stream(kinds, kind, draw(st.sampled_from(FiringTime)), draw(st.lists(row, max_size=14)))
 
 
-limits = st.fixed_dictionaries({"_LARGE": st.sampled_from([1, 2, 3, 1 << 14]), "_NEAR": st.sampled_from([2, 1 << 16])})
+limits = st.fixed_dictionaries({"_LARGE": st.sampled_from([1, 2, 3, 1 << 14]), "_CLOSE": st.sampled_from([2, 1 << 16])})
 """Where slices count as large, and as near to each other."""
 
 
@@ -105,7 +106,7 @@ limits = st.fixed_dictionaries({"_LARGE": st.sampled_from([1, 2, 3, 1 << 14]), "
 def within(limits: dict[str, int], dense: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in limits.items():
-            patch.setattr(apart, name, limit)
+            patch.setattr(groups if name == "_CLOSE" else apart, name, limit)
         patch.setattr(keys, "_DENSE", dense)
         yield
 
@@ -245,32 +246,13 @@ def test_slices_ascend_however_far_apart_they_are(slices: list[int]) -> None:
 
 def test_rows_of_a_slice_are_added_as_they_came() -> None:
     """An aggregate of a user's own may look at the order of its values."""
-    fold = Fold((bind(Told("v"), pa.string()),), FiringTime.END)
+    fold = Fold((bind(Order("v"), pa.string()),), FiringTime.END)
     letters = [chr(ord("a") + i % 26) for i in range(100)]
     slices = ints([place % 2 for place in range(100)])
     found = encode_loosely([], 100)
     with within({"_LARGE": 1}, 1 << 20):
         rows = partial_apart(fold, [pa.array(letters)], slices, slices, found, None)
     assert fold.finish(rows.partials)[0].to_pylist() == ["".join(letters[::2]), "".join(letters[1::2])]
-
-
-class Told(agg.UserAggregate):
-    """All texts, one after the other."""
-
-    state_type = pa.string()
-    output_type = pa.string()
-
-    def zero(self) -> str:
-        return ""
-
-    def add(self, state: str, value: str) -> str:
-        return state + value
-
-    def merge(self, left: str, right: str) -> str:
-        return left + right
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 def test_what_is_many_is_what_no_longer_fits_a_cache() -> None:

@@ -27,7 +27,7 @@ from fanlight.model import aggregates as agg
 from fanlight.model.firing import FiringTime
 from fanlight.testing.script import same
 
-from .reducing import GREATEST, INF, NAN, Seen, Squares
+from .reducing import GREATEST, INF, NAN, Order, Seen, Squares
 from .test_accumulations_properties import INCREMENTAL as ACCUMULATIONS
 from .test_accumulations_properties import OF_MESSAGES
 from .test_accumulations_properties import Case as Accumulation
@@ -82,25 +82,6 @@ def agree(fold: Fold, found: Partials, wanted: Partials, tolerance: float = 0.0)
     for one, other in zip(fold.finish(found), fold.finish(wanted), strict=True):
         assert one.type == other.type
         assert same(one.to_pylist(), other.to_pylist(), tolerance=tolerance)
-
-
-class Order(agg.UserAggregate):
-    """All values in the order in which they were merged: shows a left that came after its right."""
-
-    state_type = pa.string()
-    output_type = pa.string()
-
-    def zero(self) -> str:
-        return ""
-
-    def add(self, state: str, value: str) -> str:
-        return state + value
-
-    def merge(self, left: str, right: str) -> str:
-        return left + right
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 # ── every reducer ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,8 +16,8 @@ from fanlight.operators.once import OncePanes
 from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
-from fanlight.state.memory import MemoryStore
-from fanlight.state.store import Address
+
+from .watched import WatchedStore
 
 SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.string(), "j": pa.int64(), "v": pa.int64()})
 TEN = Tumbling(Duration(10))
@@ -27,31 +27,12 @@ Fired = tuple[str | None, int, int, int]
 """Key, where the window starts, how many records it holds and what they add up to."""
 
 
-class WatchedStore(MemoryStore):
-    """A store that notes which slices of partials are read and written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read: list[int] = []
-        self.written: list[int] = []
-
-    def get(self, address: Address) -> pa.RecordBatch:
-        if address.space == "partials":
-            self.read.append(address.slice)
-        return super().get(address)
-
-    def put(self, address: Address, chunk: pa.RecordBatch) -> None:
-        if address.space == "partials":
-            self.written.append(address.slice)
-        super().put(address, chunk)
-
-
 class Shard:
     """A shard with windows of ten, unless told otherwise: window w is [10w, 10w + 10)."""
 
     def __init__(self, window: WindowKind = TEN, keys: tuple[str, ...] = ("k",), **fields: Any) -> None:
         aggregates = fields.pop("aggregates", (("n", fl.count()), ("total", fl.sum("v"))))
-        self.store = WatchedStore()
+        self.store = WatchedStore("partials")
         self.plan = Plan.bind(WindowSpec("ts", window, aggregates, keys, **fields), SCHEMA)
         self.operator = ShardOperator(self.plan, self.store)
         assert isinstance(self.operator._panes, OncePanes)
@@ -62,7 +43,7 @@ class Shard:
 
     def rows(self, records: list[Record], watermark: int, judged: list[int] | None = None, **more: Any) -> pa.Table:
         """The same, with every column; `judged` are the watermarks of the records, one each."""
-        self.store.read, self.store.written = [], []
+        self.store.forget()
         batch = batch_of(records)
         marks = np.array([self.operator.watermark] if judged is None else judged)
         bundle = Bundle(batch, batch.column("ts").to_numpy(), marks) if records else None

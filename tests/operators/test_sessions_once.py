@@ -13,33 +13,11 @@ from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.taken import Bundle
 from fanlight.operators.unaligned.sessions_once import SessionsOnce
-from fanlight.state.memory import MemoryStore
-from fanlight.state.store import Address
+
+from .watched import WatchedStore
 
 SECOND = 1_000_000
 SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()})
-
-
-class WatchedStore(MemoryStore):
-    """A store that notes which buckets of sessions are read and written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read: list[int] = []
-        self.written: list[int] = []
-
-    def get(self, address: Address) -> pa.RecordBatch:
-        if address.space == "panes":
-            self.read.append(address.slice)
-        return super().get(address)
-
-    def put(self, address: Address, chunk: pa.RecordBatch) -> None:
-        if address.space == "panes":
-            self.written.append(address.slice)
-        super().put(address, chunk)
-
-    def forget(self) -> None:
-        self.read, self.written = [], []
 
 
 class Shard:
@@ -48,7 +26,7 @@ class Shard:
     def __init__(self, **fields: object) -> None:
         aggregates = (("n", fl.count()), ("total", fl.sum("v")))
         spec = WindowSpec("ts", Session(Duration(10 * SECOND)), aggregates, ("k",), **fields)  # type: ignore[arg-type]
-        self.store = WatchedStore()
+        self.store = WatchedStore("panes")
         self.operator = ShardOperator(Plan.bind(spec, SCHEMA), self.store)
 
     def step(self, records: list[tuple[int, str]], watermark: int) -> list[tuple[str, int, int, int]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.groups import Bools, Ints, runs
 from fanlight.kernels.ranges_order import sort_by_key_time
 from fanlight.kernels.ranges_search import first_rows, one_line, searched, window_rows
 from fanlight.model.semantics import Semantics
@@ -98,7 +98,7 @@ class Anchors:
         """The same where a window begins or ends with its own rows, so that only its other side is looked up."""
         back = self.length - self.tick if self.anchor is Anchor.TRAILING else 0
         line = one_line(codes, times, self.length)
-        heads = _runs(codes, times) if line is None else _heads(line)
+        heads = _runs(codes, times) if line is None else runs(line)
         due = (times > int(first) - self.length + back) & (times <= int(last) - self.length + back)
         if len(heads) == len(codes) + 1:  # no two at one time
             own = np.flatnonzero(due)
@@ -136,13 +136,6 @@ def _runs(codes: Ints, times: Ints) -> Ints:
     is_head[1:-1] = codes[1:] != codes[:-1]
     is_head[1:-1] |= times[1:] != times[:-1]
     return np.flatnonzero(is_head) if len(codes) else np.zeros(1, np.int64)
-
-
-def _heads(line: Ints) -> Ints:
-    """The same, of rows in one line."""
-    is_head = np.ones(len(line) + 1, np.bool_)
-    np.not_equal(line[1:], line[:-1], out=is_head[1:-1])
-    return np.flatnonzero(is_head)
 
 
 def _distinct(codes: Ints, starts: Ints, *, sort: bool) -> tuple[Ints, Ints]:

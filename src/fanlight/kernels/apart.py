@@ -15,14 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.fold import Fold, Partials
-from fanlight.kernels.groups import Bools, Ints, ranked, runs
+from fanlight.kernels.groups import Bools, Ints, order_of, ranked, runs
 from fanlight.kernels.keys import KeyCodes, densify, encode_loosely
 from fanlight.kernels.pairs import Pairs
 
 _LARGE = 1 << 14
 """From this many rows a slice on, slices are grouped one by one."""
-_NEAR = 1 << 16
-"""Numbers of two bytes are sorted by counting them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def partial_apart(
         pairs = Pairs.of(slices, found.codes, found.count)
         outer, codes, partials = pairs.settle(fold.partial(values, times, pairs.groups, counted))
         return Sliced(outer, found.take(codes), partials)
-    order = _by_slice(slices)
+    order = order_of(slices)
     ordered = slices[order]
     distinct = {id(column): column for column in values if column is not None}
     parts = []
@@ -109,13 +107,6 @@ def merge_apart(fold: Fold, rows: Sliced) -> Sliced:
 def _distinct(slices: Ints) -> int:
     """How many slices there are, or 1 if there are none."""
     return max(1, int(np.count_nonzero(np.bincount(ranked(slices)[0]))))
-
-
-def _by_slice(slices: Ints) -> Ints:
-    """The order of rows by slice; of one slice, as they came."""
-    least = int(slices.min())
-    near = int(slices.max()) - least < _NEAR
-    return np.argsort((slices - least).astype(np.uint16) if near else slices, kind="stable")
 
 
 def _parts(slices: Ints) -> Iterator[slice]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from fanlight.kernels.groups import Ints, runs
+from fanlight.kernels.groups import Ints, order_of, runs
 from fanlight.kernels.times import read_times
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
@@ -54,8 +54,6 @@ _GATHERED = 1 << 26
 """What is packed at once, whichever is reached first; so memory is bounded however large the micro-batch."""
 _BYTES = 1 << 24
 """No chunk is much larger."""
-_SMALL = 1 << 16
-"""Numbers of two bytes are sorted by counting them."""
 
 Batches = Iterator[pa.RecordBatch]
 Horizon = Callable[[], Timestamp | None]
@@ -175,7 +173,7 @@ class Packer:
         return self._chunks(chunk, shard_of[codes], Sent.FOLDED)
 
     def _chunks(self, rows: pa.RecordBatch, shards: Ints, kind: Sent) -> pa.RecordBatch:
-        order = np.argsort(shards.astype(np.uint16) if len(self._ids) < _SMALL else shards, kind="stable")
+        order = order_of(shards)
         ordered, shards = rows.take(pa.array(order)), shards[order]
         bounds = runs(shards)
         owners: list[int] = []

@@ -96,7 +96,7 @@ class SlidingOnce:
         low = max(first, EARLIEST - self._anchors.reach) - self._anchors.reach
         atoms, inside = self._log.around(low, _LAST if last == EVERY_WINDOW else min(last, _LAST))
         rows = SortedAtoms.of(atoms, inside)
-        fold, partials = self._plan.fold, atoms.partials.thin()
+        fold, partials = self._plan.fold, atoms.partials
         nothing = fold.identity(0)
         codes, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         counted, finished = [Partials(nothing.rows, nothing.stamp, [])], [fold.finish(nothing)]
