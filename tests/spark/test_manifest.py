@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import fanlight as fl
-from fanlight.spark.fingerprint import fingerprint, require_same
+from fanlight.spark.fingerprint import FORMAT, fingerprint, require_same
 from fanlight.spark.folder import Folder
 from fanlight.spark.lease import Lease
 from fanlight.spark.manifest import LOCK, MANIFEST, Manifest, guard, read_manifest
@@ -199,7 +199,7 @@ def test_a_damaged_manifest_is_noticed(
         guard(checkpoint, manifest(windowed(source(spark, tmp_path))))
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, FORMAT + 1])
 def test_a_manifest_of_another_fanlight_is_refused(
     spark: SparkSession, tmp_path: Path, checkpoint: Path, version: int
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_manifest_of_another_fanlight_is_refused(
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     file.write_text(json.dumps({"manifest": content, "checksum": hashlib.sha256(text.encode()).hexdigest()}))
     with pytest.raises(
-        fl.StateError, match=rf"format version {version}; this Fanlight reads version 2\. Use the Fanlight"
+        fl.StateError, match=rf"format version {version}; this Fanlight reads version {FORMAT}\. Use the Fanlight"
     ):
         guard(checkpoint, manifest(windowed(source(spark, tmp_path))))
 

@@ -68,6 +68,28 @@ def test_a_column_takes_the_fewest_bytes_that_hold_it(span: int, width: int) -> 
     assert widened(found).column("n").to_pylist() == numbers.tolist()
 
 
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("distance", [60_000_000, -1, 0, MOST])
+def test_a_column_that_is_always_as_far_from_the_one_before_takes_no_bytes(distance: int, inside: bool) -> None:
+    starts = np.arange(ROWS) ** 2
+    sides = [pa.array(side).view(pa.timestamp("us")) for side in (starts, starts + np.int64(distance))]
+    batch = pa.record_batch(sides, names=["start", "end"])
+    if inside:
+        batch = pa.record_batch({"window": pa.StructArray.from_arrays(batch.columns, names=["start", "end"])})
+    found = narrowed(batch)
+    assert found.nbytes == 4 * ROWS
+    assert widened(found).equals(batch)
+
+
+@pytest.mark.parametrize("odd", [0, 1, ROWS // 2, ROWS - 1])
+def test_one_that_is_not_as_far_is_kept(odd: int) -> None:
+    starts = np.arange(ROWS) ** 2
+    ends = starts + 60_000_000
+    ends[odd] += 1
+    batch = pa.record_batch({"start": starts, "end": ends})
+    assert widened(narrowed(batch)).equals(batch)
+
+
 def test_a_slice_is_narrowed_as_what_it_shows() -> None:
     batch = pa.record_batch({"n": np.arange(10_000)}).slice(1_000, ROWS)
     found = narrowed(batch)

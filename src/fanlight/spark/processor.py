@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import (
-    ExpiredTimerInfo,
-    MapState,
-    StatefulProcessor,
-    StatefulProcessorHandle,
-    TimerValues,
-)
+from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from fanlight.errors import StateError
 from fanlight.model.spec import WindowSpec
@@ -34,12 +28,15 @@ from fanlight.spark.leaving import LeavingRow, leaving_of
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
 from fanlight.spark.transit import opened
 
-_MILLISECOND = 1_000
-_FINGERPRINT, _TIMER = "fingerprint", "timer"
+_FINGERPRINT = "fingerprint"
 
 
 class ShardProcessor(StatefulProcessor):
-    """Runs a spec on every shard of a partition. Parameter names are PySpark's: it calls by keyword."""
+    """Runs a spec on every shard of a partition. Parameter names are PySpark's: it calls by keyword.
+
+    Watermark and clock come with the chunks, and every batch with records brings some to every shard. So Spark is asked
+    for neither, and keeps no timers: each would be a round trip.
+    """
 
     def __init__(
         self,
@@ -58,14 +55,12 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition and micro-batch."""
-        self.start(handle, handle.getMapState(CHUNKS, KEYS, VALUES))
+        self.start(handle.getMapState(CHUNKS, KEYS, VALUES))
 
-    def start(self, handle: StatefulProcessorHandle, chunks: MapState) -> None:
+    def start(self, chunks: MapState) -> None:
         """Begin the work of a partition, with a state that is declared already."""
-        self._handle = handle
         self._plan = Plan.bind(self._spec, self._schema)
         self._chunks = chunks
-        self._stepped: set[int] = set()
         self._batch = horizon.batch_number()
 
     def handleInputRows(  # noqa: N802 -- PySpark's name
@@ -76,33 +71,17 @@ class ShardProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         """Called once for each shard that chunks have come for."""
         come = sorted(rows, key=lambda row: (row["origin"], row["sequence"]))
-        yield from self._step(key[0], come, timerValues)
+        yield from self._step(key[0], come)
 
-    def handleExpiredTimer(  # noqa: N802 -- PySpark's name
-        self,
-        key: Any,
-        timerValues: TimerValues,  # noqa: N803 -- PySpark's name
-        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803 -- PySpark's name
-    ) -> Iterator[Row]:
-        """Called when the watermark has moved on for a shard that no row has reached in this batch."""
-        if key[0] not in self._stepped:
-            yield from self._step(key[0], [], timerValues)
-
-    def _step(self, name: int, come: list[Any], times: TimerValues) -> Iterator[Row]:
-        self._stepped.add(name)
+    def _step(self, name: int, come: list[Any]) -> Iterator[Row]:
         shard = ShardOperator(self._plan, SparkStore(self._chunks), panes=self._panes)
         notes = self._notes(shard)
         before = replace(shard.accounting)
-        clock = times.getCurrentProcessingTimeInMs() * _MILLISECOND
+        clock = max(row["clock"] for row in come)
         bundle, folded = unpacked(shard, come, clock)
-        reached = times.getCurrentWatermarkInMs()
-        watermark = self._watermark(come, clock, bundle)
-        timer, known = max(reached, 0) + 1, notes.get(_TIMER)
-        firings = shard.step(bundle, watermark, clock, notes={**notes, _TIMER: timer}, folded=folded)
+        firings = shard.step(bundle, self._watermark(come, clock, bundle), clock, notes=notes, folded=folded)
         if any(row["kind"] == Sent.END for row in come):
             firings += shard.end()
-        if timer != known:  # also if it holds nothing: what comes next is judged by the watermark acted on last
-            self._handle.registerTimer(timer)
         horizon.leave(shard.watermark)
         place = {"stage": self._stage, "batch": self._batch, "name": name}
         for row in leaving_of(shard, firings, before, **place):
@@ -112,7 +91,7 @@ class ShardProcessor(StatefulProcessor):
     def _watermark(self, come: list[Any], clock: Timestamp, bundle: Bundle | None) -> Timestamp:
         """What the step acts on: what its chunks tell, or what the clock or the records' positions say."""
         own = watermark_of(self._spec, clock, None if bundle is None else bundle.times)
-        return max((row["watermark"] for row in come), default=START_OF_TIME) if own is None else own
+        return max(row["watermark"] for row in come) if own is None else own
 
     def _notes(self, shard: ShardOperator) -> dict[str, Any]:
         """What is kept with the state: whose it is. State of another pipeline is refused before it is changed."""

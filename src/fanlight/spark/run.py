@@ -112,7 +112,7 @@ class SparkRun:
                 fingerprint=fingerprint(self.spec, self.plan.schema, self.ids),
             )
             portably = portable(processor, **{CHUNKS: (KEYS, VALUES)})
-            leaving = packed.transformWithState(portably, LEAVING, "append", "eventTime")
+            leaving = packed.transformWithState(portably, LEAVING, "append", "none")
         else:
             whole = _whole(self.spec, self.plan.schema, self.stage, panes=self._panes)
             leaving = packed.applyInArrow(portable_function(whole), LEAVING)
@@ -128,7 +128,7 @@ class SparkRun:
         return through(chunks, rows_of, from_arrow_schema(schema))
 
     def _packed(self, signals: str | None) -> DataFrame:
-        """Chunks by shard."""
+        """Chunks by shard; in a stream, with the clock of their batch."""
         shard = shard_of(self.spec.keys, len(self.ids))
         known = horizon.found if self.source.isStreaming else _unmoved
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
@@ -141,7 +141,8 @@ class SparkRun:
         if _needs_clock(self.spec):
             ticks = stream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
             packed = packed.union(through(ticks, telling(self.ids, Sent.HEARTBEAT), ENVELOPE))
-        return packed
+        # in a stream, this is when its batch began, also if the batch is repeated
+        return packed.withColumn("clock", functions.unix_micros(functions.current_timestamp()))
 
     def _records(self, signals: str | None) -> DataFrame:
         """What this stage reads."""

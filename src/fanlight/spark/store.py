@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import MapState
+from pyspark.sql.types import BinaryType, LongType, StringType, StructType
 
 from fanlight.errors import StateError
 from fanlight.state.codec import decode, encode
@@ -11,8 +12,9 @@ from fanlight.state.store import Address, Addresses
 
 CHUNKS = "chunks"
 """The name of the one state there is."""
-KEYS = "space string, slice bigint, sequence bigint"
-VALUES = "payload binary"
+KEYS = StructType().add("space", StringType()).add("slice", LongType()).add("sequence", LongType())
+VALUES = StructType().add("payload", BinaryType())
+"""What it maps. As types, not as text: Spark would parse text on its side, for every partition of every batch."""
 _COMPRESSION = "lz4"
 """State is written, checkpointed and read again: less of it costs less than making it less does."""
 

@@ -1,16 +1,14 @@
 """A shard's processor under a watermark and a clock that the caller sets: no session, no Java.
 
-PySpark's `TwsTester` keeps state and timers in memory; what is here makes a micro-batch of it, as Spark runs one:
+PySpark's `TwsTester` keeps state in memory; what is here makes a micro-batch of it, as Spark runs one:
 
-    a new processor over the state ─► the rows of each shard ─► the timers that the watermark has passed
+    a new processor over the state ─► the rows of the shard, with watermark and clock
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
@@ -42,7 +40,8 @@ class ShardTester:
         self.spec = spec
         self.schema = schema
         self._folds = folds
-        self._harness = _Harness(self._processor())
+        self._tester = TwsTester(self._processor())
+        self._clock: Timestamp = 0
 
     def batch(
         self, records: Sequence[pa.RecordBatch], *, watermark: Timestamp, clock: Timestamp, ends: bool = False
@@ -52,16 +51,23 @@ class ShardTester:
         The shard hears of every batch: what comes without records is a heartbeat.
         """
         told = min(watermark, LATEST)  # it follows times of records, so it never comes to the end of time
-        come = [Row(**{**row.asDict(), "watermark": told}) for row in self._sealed(records, ends=ends)]
-        self._harness.renew(self._processor())
-        self._harness.move(watermark, clock)
-        return [*self._harness.test(ONLY, come), *self._harness.expire()]
+        self._clock = max(self._clock, min(clock, LATEST) // _MILLISECOND * _MILLISECOND)  # as exact as Spark's
+        times = {"watermark": told, "clock": self._clock}
+        come = [Row(**{**row.asDict(), **times}) for row in self._sealed(records, ends=ends)]
+        self._renew()
+        leaving: list[Row] = self._tester.test(ONLY, come)
+        return leaving
 
     def shard(self) -> ShardOperator:
         """The shard as it stands between two batches, to be read."""
-        self._harness.handle.setGroupingKey(ONLY)
-        chunks = self._harness.handle.getMapState(CHUNKS, KEYS, VALUES)
+        self._tester.handle.setGroupingKey(ONLY)
+        chunks = self._tester.handle.getMapState(CHUNKS, KEYS, VALUES)
         return ShardOperator(Plan.bind(self.spec, self.schema), SparkStore(chunks))
+
+    def _renew(self) -> None:
+        """Spark makes a processor for each micro-batch: only what is in the state outlives one."""
+        processor = self._tester.processor = self._processor()
+        processor.init(self._tester.handle)
 
     def _processor(self) -> ShardProcessor:
         return ShardProcessor(self.spec, self.schema)
@@ -75,33 +81,3 @@ class ShardTester:
 
     def _horizon(self) -> Timestamp | None:
         return self.shard().watermark if self._folds else None
-
-
-class _Harness(TwsTester):
-    """`TwsTester` with what it lacks in event-time mode: a clock, and timers that follow the rows of their batch.
-
-    Spark does not know the event times of chunks, so it drops none as late; neither does this.
-    """
-
-    def __init__(self, processor: ShardProcessor) -> None:
-        super().__init__(processor, timeMode="EventTime", eventTimeExtractor=lambda _: sys.maxsize)
-
-    def renew(self, processor: ShardProcessor) -> None:
-        """Spark makes a processor for each micro-batch: only what is in the state outlives one."""
-        self.processor = processor
-        processor.init(self.handle)
-
-    def move(self, watermark: Timestamp, clock: Timestamp) -> None:
-        """Move both, never back; before a watermark there is 0, as on Spark."""
-        self._currentWatermarkMs = max(self._currentWatermarkMs, _milliseconds(watermark))
-        self._currentProcessingTimeMs = max(self._currentProcessingTimeMs, _milliseconds(clock))
-        self.handle.setWatermark(self._currentWatermarkMs)
-
-    def expire(self) -> Iterable[Any]:
-        """What leaves because the watermark has passed timers."""
-        return self._handleExpiredTimers()
-
-
-def _milliseconds(time: Timestamp) -> int:
-    """As Spark tells it."""
-    return min(time, LATEST) // _MILLISECOND

@@ -25,7 +25,7 @@ from fanlight.errors import StateError
 from fanlight.state.narrow import narrowed, widened
 from fanlight.state.store import Address
 
-VERSION = 2
+VERSION = 3
 
 _MAGIC = b"FANL"
 _HEADER = struct.Struct("<4sHHQQ")
