@@ -19,10 +19,11 @@ from fanlight.operators.folding import Folding, folding_of
 from fanlight.operators.intake import conform
 from fanlight.operators.plan import Plan, plain
 from fanlight.spark.leaving import acted_on
+from fanlight.spark.shards import places_of
 from fanlight.spark.transit import opened, packed_each
 
 SHARD = "_fanlight_shard"
-"""The column that says a row's shard, by position; taken off before the chunk is made."""
+"""The column of a row's shard, by position, where Spark has hashed the keys; taken off before the chunk is made."""
 PASSED = "_fanlight_passed"
 """The column of what an earlier stage let leave besides its firings; where it is set, the row is no record."""
 
@@ -133,8 +134,9 @@ class Packer:
         return pa.concat_batches([records, self._numbered(self._ids[:1] * len(others), Sent.PASSED, others)])
 
     def _packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        shards = batch.column(SHARD).to_numpy()
-        rows = conform(batch.drop_columns([SHARD]), self._plan.schema)
+        hashed = batch.column(SHARD).to_numpy() if SHARD in batch.schema.names else None
+        rows = conform(batch if hashed is None else batch.drop_columns([SHARD]), self._plan.schema)
+        shards = self._places(rows) if hashed is None else hashed
         if self._folding is None or self._known is None:
             return self._chunks(rows, shards, Sent.RECORDS)
         times, slots, doubtful = self._folding.divide(rows, self._known)
@@ -148,6 +150,10 @@ class Packer:
             self._folded(self._folding, rows.filter(pa.array(sure)), times[sure], slots[sure], shards[sure]),
         ]
         return pa.concat_batches(parts)
+
+    def _places(self, rows: pa.RecordBatch) -> Ints:
+        keys = [rows.column(name) for name in self._plan.spec.keys]
+        return places_of(keys, len(rows), len(self._ids))
 
     def _follow(self, rows: pa.RecordBatch) -> None:
         """Let the watermark follow records: a time that cannot be used moves none."""

@@ -35,7 +35,7 @@ from fanlight.spark.folder import Folder
 from fanlight.spark.leaving import COUNTS
 from fanlight.spark.manifest import Manifest, Stage, read_manifest
 from fanlight.spark.session import spark_session
-from fanlight.spark.shards import shard_of
+from fanlight.spark.shards import hashed_place, places_itself, places_of
 from fanlight.spark.shipping import portable_function
 from fanlight.spark.store import CHUNKS
 from fanlight.state.codec import decode
@@ -113,9 +113,14 @@ class Inspection:
 
     def _shards(self, keys: tuple[tuple[Any, ...], ...]) -> list[int]:
         """The shards that these keys belong to."""
-        columns = from_arrow_schema(pa.schema(self.plan.key_fields))
-        frame = self._chunks.sparkSession.createDataFrame(list(keys), columns)
-        places = frame.select(shard_of(self.spec.keys, len(self._ids))).distinct()
+        fields = self.plan.key_fields
+        if places_itself(fields):
+            columns = [
+                pa.array(column, field.type) for column, field in zip(zip(*keys, strict=True), fields, strict=True)
+            ]
+            return [self._ids[place] for place in set(places_of(columns, len(keys), len(self._ids)).tolist())]
+        frame = self._chunks.sparkSession.createDataFrame(list(keys), from_arrow_schema(pa.schema(fields)))
+        places = frame.select(hashed_place(self.spec.keys, len(self._ids))).distinct()
         return [self._ids[row[0]] for row in places.collect()]
 
     def _read(self, chunks: DataFrame, schema: pa.Schema, read: Read) -> DataFrame:

@@ -30,7 +30,7 @@ from fanlight.spark.fingerprint import fingerprint
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
 from fanlight.spark.processor import ShardProcessor, passed, unpacked
 from fanlight.spark.session import require_settings
-from fanlight.spark.shards import even_ids, shard_of
+from fanlight.spark.shards import even_ids, hashed_place, places_itself
 from fanlight.spark.shipping import portable, portable_function, through
 from fanlight.spark.store import CHUNKS, KEYS, VALUES
 from fanlight.state.memory import MemoryStore
@@ -129,10 +129,12 @@ class SparkRun:
 
     def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard; in a stream, with the clock of their batch."""
-        shard = shard_of(self.spec.keys, len(self.ids))
         known = horizon.found if self.source.isStreaming else _unmoved
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
-        packed = self._followed(through(self._records(signals).withColumn(SHARD, shard), sealed, ENVELOPE))
+        records = self._records(signals)
+        if not places_itself(self.plan.key_fields):
+            records = records.withColumn(SHARD, hashed_place(self.spec.keys, len(self.ids)))
+        packed = self._followed(through(records, sealed, ENVELOPE))
         if not self.source.isStreaming:
             return packed
         stream = self.source.sparkSession.readStream

@@ -1,5 +1,8 @@
 """Which shard a key belongs to, and shard ids that Spark spreads evenly over its partitions.
 
+The envelope itself places keys of one whole number, and records without keys. For all others Spark adds a column with
+the hash of the keys: a column more to be written for Python, a value at a time.
+
 Spark places a group by `pmod(hash(id), partitions)`, which is uneven for small integers: of the ids 0 to 3 all may
 land in one of two partitions. So ids are chosen such that each partition gets as many shards as the others.
 """
@@ -9,16 +12,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import Column, functions
 
 _SEED = 42
 _MASK = 0xFFFFFFFF
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
 
 
-def shard_of(keys: Sequence[str], shards: int) -> Column:
-    """The place of a row's shard among `shards`: the hash of its keys decides; without keys there is only one."""
-    if not keys:
-        return functions.lit(0)
+def places_itself(keys: Sequence[pa.Field]) -> bool:
+    """Whether the envelope finds the shards of such keys: of one whole number, or of none."""
+    return not keys or (len(keys) == 1 and pa.types.is_integer(keys[0].type))
+
+
+def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.int64]:
+    """The places among `shards` of keys that the envelope places itself: multiplied, and the highest bits taken.
+
+    >>> places_of([pa.array([1, 2, 3, 4, None])], 5, 2).tolist()
+    [1, 0, 1, 0, 0]
+    """
+    if not keys or shards == 1:
+        return np.zeros(rows, np.int64)
+    numbers = pc.fill_null(keys[0], 0) if keys[0].null_count else keys[0]
+    places: NDArray[np.uint64] = numbers.to_numpy().astype(np.int64).view(np.uint64)  # a copy, which is worked on
+    places *= _GOLDEN
+    places >>= _HALF
+    places *= np.uint64(shards)
+    places >>= _HALF
+    return places.view(np.int64)
+
+
+def hashed_place(keys: Sequence[str], shards: int) -> Column:
+    """The place among `shards` of a row whose keys Spark hashes."""
     return functions.pmod(functions.hash(*keys), functions.lit(shards))
 
 
