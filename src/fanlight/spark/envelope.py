@@ -91,11 +91,16 @@ def telling(ids: list[int], kind: Sent) -> Callable[[Batches], Batches]:
     return told
 
 
-def rows_of(batches: Batches) -> Batches:
-    """Chunks back to rows."""
-    for batch in batches:
-        for payload in batch.column("payload"):
-            yield opened(payload.as_buffer())
+def rows_of(kind: str) -> Callable[[Batches], Batches]:
+    """The function that makes rows of what leaves as `kind` again. Spark could choose them, at the cost of a copy."""
+
+    def rows(batches: Batches) -> Batches:
+        for batch in batches:
+            for found, payload in zip(batch.column("kind").to_pylist(), batch.column("payload"), strict=True):
+                if found == kind:
+                    yield opened(payload.as_buffer())
+
+    return rows
 
 
 _LAST = 2**31 - 1

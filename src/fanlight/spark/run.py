@@ -124,8 +124,7 @@ class SparkRun:
         return leaving.observe("fanlight" if self.before is None else f"fanlight_{self.stage}", *counts)
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
-        chunks = self.leaving().filter(functions.col("kind") == kind).select("payload")
-        return through(chunks, rows_of, from_arrow_schema(schema))
+        return through(self.leaving(), rows_of(kind), from_arrow_schema(schema))
 
     def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard; in a stream, with the clock of their batch."""
