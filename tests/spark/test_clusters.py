@@ -25,6 +25,7 @@ import fanlight as fl
 from fanlight.model.timestamp import END_OF_TIME
 from fanlight.spark import shipping
 from fanlight.spark.envelope import rows_of
+from fanlight.spark.leaving import FIRING
 from fanlight.spark.shipping import archive, portable_function
 
 from . import elsewhere
@@ -85,11 +86,13 @@ def test_a_bare_worker_has_no_fanlight() -> None:
 
 
 def opened_elsewhere(function: Any, folder: Path) -> str:
-    """What a bare Python says when it is sent a function and calls it with no batches."""
+    """What a bare Python says when it is sent a function and calls it with no batches: its result, and whether the
+    collector passes over what was imported for it.
+    """
     (folder / "sent").write_bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
     program = (
-        "import sys; from pyspark import cloudpickle; "
-        "print(list(cloudpickle.loads(open(sys.argv[1], 'rb').read())(iter([]))))"
+        "import gc, sys; from pyspark import cloudpickle; "
+        "print(list(cloudpickle.loads(open(sys.argv[1], 'rb').read())(iter([]))), gc.get_freeze_count() > 10_000)"
     )
     environment = bare()
     python = [environment["PYSPARK_PYTHON"], "-c", program, str(folder / "sent")]
@@ -100,9 +103,10 @@ def opened_elsewhere(function: Any, folder: Path) -> str:
 def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Call ship(spark) before a pipeline is declared" in opened_elsewhere(portable_function(rows_of), tmp_path)
+    told = opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path)
+    assert "Call ship(spark) before a pipeline is declared" in told
     monkeypatch.setattr(shipping, "_luggage", [archive()])  # as after ship(spark)
-    assert opened_elsewhere(portable_function(rows_of), tmp_path) == "[]\n"
+    assert opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path) == "[] True\n"
 
 
 @pytest.mark.usefixtures("connect_port")
