@@ -278,3 +278,17 @@ LOSSY = [
     *(of_kind(160 + n, kind, trigger=fl.after(2)) for n, kind in enumerate(KINDS)),
 ]
 """Shapes of which some records come too late, or find a pane that has finished."""
+
+BY_CLOCK = [
+    of_kind(200 + place, kind)
+    for place, kind in enumerate(
+        (
+            fl.tumbling("2 seconds", domain="processing"),
+            fl.hopping("6 seconds", every="2 seconds", domain="processing"),
+            fl.cumulating("6 seconds", step="2 seconds", domain="processing"),
+            fl.session("6 seconds", domain="processing"),
+            fl.sliding("4 seconds", domain="processing"),
+        )
+    )
+]
+"""Shapes of windows that follow the clock: a batch DataFrame has none."""
