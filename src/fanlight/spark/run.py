@@ -155,8 +155,8 @@ class SparkRun:
     def _followed(self, packed: DataFrame) -> DataFrame:
         """Chunks that Spark's watermark has followed, in the first stage of a stream.
 
-        The shards go by what the chunks tell them, a batch earlier than Spark would let them. Spark shows its own in a
-        query's progress, and wants one. What it followed is left behind: a processor drops rows that Spark holds to be
+        The shards go by what the chunks tell them, a batch earlier than Spark would let them; Spark shows its own in a
+        query's progress, and nothing else needs it. What it followed is left behind, so that Spark holds no chunk to be
         late.
         """
         if self.before is not None or not self.source.isStreaming:
