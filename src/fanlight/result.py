@@ -103,7 +103,7 @@ class Result:
 
     @property
     def dead_letters(self) -> pa.Table | DataFrame:
-        """The records that could not be used, with the reason, the watermark and the record itself.
+        """The records that could not be used, each with its reason, watermark, detail and the record itself.
 
         On Spark a DataFrame, like `df`; on a stream it is a query of its own.
         """

@@ -194,7 +194,7 @@ class TestNothing:
         for source in ([], pa.table({"ts": pa.array([], pa.int64()), "k": pa.array([], pa.string())})):
             result = run(source, ("k",), schema=schema)
             assert result.table().schema.names == ["k", "window", "n"]
-            assert result.dead_letters.schema.names == ["reason", "watermark", "record"]
+            assert result.dead_letters.schema.names == ["reason", "watermark", "detail", "record"]
 
     def test_is_a_bundle_too(self) -> None:
         full, empty = pa.record_batch({"ts": [1]}), pa.record_batch({"ts": pa.array([], pa.int64())})

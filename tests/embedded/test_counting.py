@@ -155,7 +155,7 @@ class TestByColumn:
         operator.end()
         assert windows(operator.take(), "n") == [(4, 7, 2)]
         [letter] = operator.take_dead_letters().to_pylist()
-        assert letter == {"reason": "expired", "watermark": 6, "record": {"n": 3}}
+        assert letter == {"reason": "expired", "watermark": 6, "detail": None, "record": {"n": 3}}
 
     def test_what_is_no_position_is_a_dead_letter(self) -> None:
         operator = counted(fl.counting(2, per="stream", by="n")).agg(n=fl.count()).operator()

@@ -207,6 +207,7 @@ class TestResults:
             {
                 "reason": "expired",
                 "watermark": datetime(1970, 1, 1, second=watermark, tzinfo=UTC),
+                "detail": None,
                 "record": ORDERS.slice(place, 1).to_pylist()[0],
             }
             for place, watermark in ((3, 12), (5, 25))

@@ -34,7 +34,10 @@ class Accounting:
 
 
 class DeadLetters:
-    """Records that could not be used, with the reason and the watermark, until somebody takes them."""
+    """Records that could not be used, with the reason and the watermark, until somebody takes them.
+
+    `detail` is JSON text that says more where the reason alone does not tell all; otherwise it is null.
+    """
 
     def __init__(self, schema: pa.Schema, *, of_times: bool = True) -> None:
         """`of_times` says whether the watermark is a time, as it mostly is, or a position."""
@@ -42,19 +45,24 @@ class DeadLetters:
             [
                 pa.field("reason", pa.string()),
                 pa.field("watermark", MOMENT if of_times else pa.int64()),
+                pa.field("detail", pa.string()),
                 pa.field("record", pa.struct(list(schema))),
             ]
         )
         self._waiting: list[pa.RecordBatch] = []
 
-    def bury(self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints) -> int:
-        """Keep the records that `dead` marks; how many there are."""
+    def bury(
+        self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints, details: pa.Array | None = None
+    ) -> int:
+        """Keep the records that `dead` marks, each with its detail if there are any; how many there are."""
         count = int(np.count_nonzero(dead))
         if count:
             records = batch.filter(pa.array(dead)) if count < len(batch) else batch
             record = pa.StructArray.from_arrays(records.columns, fields=list(records.schema))
             judged = moments(watermarks[dead] if len(watermarks) > 1 else np.repeat(watermarks, count))
-            columns = [pa.array([reason.value] * count), judged.cast(self.schema.field("watermark").type), record]
+            judged = judged.cast(self.schema.field("watermark").type)
+            said = pa.nulls(count, pa.string()) if details is None else details
+            columns = [pa.array([reason.value] * count), judged, said, record]
             self.add(pa.record_batch(columns, schema=self.schema))
         return count
 

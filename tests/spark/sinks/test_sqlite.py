@@ -163,12 +163,12 @@ def test_every_type_is_kept_exactly_and_found_again(tmp_path: Path) -> None:
 def test_dead_letters_come_with_their_query_and_batch(tmp_path: Path) -> None:
     shape, file = shape_of(corrected), tmp_path / "t.db"
     record = {"ts": BASE, "k": "a", "v": 1, "price": Decimal("0.25")}
-    letters = pa.Table.from_pylist(
-        [{"reason": "expired", "watermark": BASE, "record": record}], schema=shape.dead_letters
-    )
+    letter = {"reason": "malformed", "watermark": BASE, "detail": '{"field": "v"}', "record": record}
+    letters = pa.Table.from_pylist([letter], schema=shape.dead_letters)
     sink_for(file, corrected).write(handed(shape, 3, shape.rows.empty_table(), letters=letters))
-    ((query, batch, reason, watermark, text),) = asked(file, "SELECT * FROM totals_dead_letters")
-    assert (query, batch, reason, watermark) == ("q", 3, "expired", iso(BASE))
+    ((query, batch, reason, watermark, detail, text),) = asked(file, "SELECT * FROM totals_dead_letters")
+    assert (query, batch, reason, watermark) == ("q", 3, "malformed", iso(BASE))
+    assert detail == '{"field": "v"}'
     assert json.loads(text) == {"ts": iso(BASE), "k": "a", "v": 1, "price": "0.25"}
 
 
