@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fanlight.errors import VectorError
+from fanlight.testing.vectors.bounded import bounded
 
 FORMAT = "windowing-vectors/1"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The same language ten times as fast, where PyYAML was built with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +68,14 @@ class Vector:
 def load(path: Path) -> list[Vector]:
     """The cases of one file, in order; none for a file of the format that holds data or queries only."""
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+        with path.open(encoding="utf-8") as file:
+            document = bounded(file)
     except OSError as error:
         raise VectorError(f"{path}: cannot be opened ({error.strerror}). Name a file that can be read.") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise VectorError(f"{path}: is not YAML ({reason}). Name a vectors file.") from None
+    except UnicodeDecodeError as error:
+        raise VectorError(f"{path}: is not YAML ({error}). Name a vectors file.") from None
+    except VectorError as refusal:
+        raise VectorError(f"{path}: {refusal}") from None
     if not isinstance(document, Mapping) or not str(document.get("format")).startswith(FORMAT):
         raise VectorError(f"{path}: does not say `format: {FORMAT}`. Name a vectors file.")
     vectors = document.get("vectors") or []
