@@ -32,7 +32,7 @@ def stream(
     time: str,
     delay: DurationLike | None = None,
     watermark: WatermarkStrategy | None = None,
-    unit: TimeUnit | str = TimeUnit.MICROSECONDS,
+    unit: TimeUnit | str | None = None,
     tick: DurationLike = "1 us",
     clock: Clock | None = None,
     rows: int | None = None,
@@ -43,8 +43,8 @@ def stream(
     `source` is an Arrow table, record batches, a pandas DataFrame, an iterable of dicts, or a Spark DataFrame,
     streaming or not; then the pipeline runs on Spark, and `df` of the result is a DataFrame. `delay` is how far out of
     order records may be (`watermark` gives any other strategy). `unit` says what whole numbers in the time column
-    count. `clock` names a column of arrival times, or is the caller's clock, for triggers that need one. `rows` bounds
-    a bundle.
+    count: 's', 'ms', 'us' or 'ns'; without it they are refused. `clock` names a column of arrival times, or is the
+    caller's clock, for triggers that need one. `rows` bounds a bundle.
 
     >>> import fanlight as fl
     >>> orders = [{"ts": 5, "product": "tea", "price": 3}, {"ts": 42, "product": "tea", "price": 4}]
@@ -61,7 +61,9 @@ def stream(
         raise SpecError("stream: `delay` and `watermark` both say how the watermark follows. Use one of them.")
     strategy = watermark or BoundedDisorder(Duration.of("0 s" if delay is None else delay))
     reading = Reading(source, clock, rows, schema)
-    return Stream(reading, time, strategy, choice(TimeUnit, unit, "unit"), Duration.of(tick), ())
+    return Stream(
+        reading, time, strategy, None if unit is None else choice(TimeUnit, unit, "unit"), Duration.of(tick), ()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Stream:
     reading: Reading
     time: str
     watermark: WatermarkStrategy
-    unit: TimeUnit
+    unit: TimeUnit | None
     tick: Duration
     keys: tuple[str, ...]
 

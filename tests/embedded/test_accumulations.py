@@ -61,7 +61,7 @@ def wanted(start: int, end: int, shop: str) -> dict[str, Any]:
 @pytest.mark.parametrize("early", [None, fl.after(2)], ids=["once", "early"])
 def test_the_last_firing_is_what_the_oracle_says(rows: int, window: Any, early: Any) -> None:
     firings = (
-        fl.stream(TABLE, time="ts", delay="50 us", rows=rows)
+        fl.stream(TABLE, time="ts", unit="us", delay="50 us", rows=rows)
         .key_by("shop")
         .window(window)
         .trigger(fl.at_watermark(early=early, late=None))
@@ -82,7 +82,7 @@ def test_the_last_firing_is_what_the_oracle_says(rows: int, window: Any, early: 
 def test_what_is_taken_back_was_said_before() -> None:
     """Retraction needs nothing of an accumulation: the row before is shown again."""
     rows = (
-        fl.stream(TABLE, time="ts", delay="50 us", rows=4)
+        fl.stream(TABLE, time="ts", unit="us", delay="50 us", rows=4)
         .window(fl.tumbling("40 us"))
         .trigger(fl.at_watermark(early=fl.after(1), late=None))
         .retracting()

@@ -318,9 +318,12 @@ class TestTriggers:
         assert [row[4] for row in fired(quiet)] == [5, 9]
 
     def test_a_clock_may_be_a_column(self) -> None:
-        """The greatest arrival of a bundle is its clock: 8, 12 and 19 s. A multiple of ten lies between 8 and 12."""
-        records = pa.table({"ts": [1, 2, 3], "arrived": [8 * S, 12 * S, 19 * S]})
-        for arrived in (records["arrived"], records["arrived"].cast(pa.timestamp("us", "UTC"))):
+        """The greatest arrival of a bundle is its clock: 8, 12 and 19 s. A multiple of ten lies between 8 and 12.
+
+        Whole numbers in it count the unit of the stream, as those in the time column do.
+        """
+        records = pa.table({"ts": [1, 2, 3], "arrived": [8, 12, 19]})
+        for arrived in (records["arrived"], records["arrived"].cast(pa.timestamp("s", "UTC"))):
             table = records.set_column(1, "arrived", arrived)
             stream = fl.stream(table, time="ts", unit="s", rows=1, clock="arrived").window(fl.tumbling("10 s"))
             result = stream.trigger(fl.at_watermark(early=fl.every("10 s"))).agg(n=fl.count())
@@ -339,7 +342,7 @@ class TestTriggers:
     def test_windows_may_be_cut_by_the_clock(self) -> None:
         """The time column is not read: it need not even be there."""
         records = pa.table({"arrived": [8 * S, 9 * S, 12 * S]})
-        stream = fl.stream(records, time="none", rows=1, clock="arrived")
+        stream = fl.stream(records, time="none", unit="us", rows=1, clock="arrived")
         result = stream.window(fl.tumbling("10 s", domain="processing")).agg(n=fl.count())
         assert said(result.table(), "n") == [(None, 0, 2), (None, 10, 1)]
 

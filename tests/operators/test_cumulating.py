@@ -38,7 +38,7 @@ class Shape:
 
     def stream(self, lateness: int = 0) -> fl.Windowed:
         window = Cumulating(Duration(self.size), Duration(self.step), Duration(self.offset))
-        keyed = fl.stream([], time="ts", delay=Duration(self.delay)).key_by("k")
+        keyed = fl.stream([], time="ts", unit="us", delay=Duration(self.delay)).key_by("k")
         return keyed.window(window, lateness=Duration(lateness)).semantics(fl.Semantics(earliest_start=self.earliest))
 
 

@@ -96,7 +96,9 @@ class TestWhatIsShown:
         assert "2 unparsable_time" in drawing.texts
 
     def test_the_global_window_is_open_at_both_ends(self) -> None:
-        drawing = read(timeline(fl.stream([], time="ts").window(fl.global_window()).agg(n=fl.count()), [{"ts": 5}]))
+        drawing = read(
+            timeline(fl.stream([], time="ts", unit="us").window(fl.global_window()).agg(n=fl.count()), [{"ts": 5}])
+        )
         assert any("[the start of time, the end of time)" in text for text in drawing.tooltips())
 
     def test_no_records_make_an_empty_picture(self) -> None:
@@ -136,7 +138,9 @@ class TestTheDocument:
     @pytest.mark.parametrize("text", ["<b>&amp;\"'</b>", "]]>", "a\x00b\x1f", "日本", "\ud800"])
     def test_whatever_a_key_says_is_text(self, text: str) -> None:
         records = [{"ts": 1, "key": text.encode("utf-8", "replace").decode()}]
-        result = fl.stream(records, time="ts").key_by("key").window(fl.tumbling("1 s")).agg(last=fl.last("key"))
+        result = (
+            fl.stream(records, time="ts", unit="us").key_by("key").window(fl.tumbling("1 s")).agg(last=fl.last("key"))
+        )
         drawing = read(timeline(result, records, title=text))
         assert not list(drawing.root.iter("b"))
         assert drawing.elements("text", "title")[0].text == re.sub("[\x00\x1f\ud800]", "?", text)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fanlight.embedded.sources import Source, batches
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import InputError
-from fanlight.model.spec import WindowSpec
+from fanlight.kernels.times import read_times
+from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.timestamp import Timestamp, TimestampLike
 from fanlight.operators.accounting import Accounting
-from fanlight.operators.plan import require_column
+from fanlight.operators.plan import plain, require_column
 from fanlight.operators.stages import next_records
 
 Clock = str | Callable[[], TimestampLike]
@@ -118,17 +118,17 @@ class EmbeddedRun:
             return None
         if callable(self._clock):
             return self._clock()
-        latest: Timestamp | None = pc.max(_micros(batch, self._clock)).as_py()
-        return latest
+        return latest(batch, self._clock, self._spec.unit)
 
 
-def _micros(batch: pa.RecordBatch, name: str) -> pa.Array:
+def latest(batch: pa.RecordBatch, name: str, unit: TimeUnit | None) -> Timestamp | None:
+    """The greatest time of the clock column `name`; None if it has none. Whole numbers in it count `unit`."""
     require_column(batch.schema, name)
-    column = batch.column(name)
-    if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type)):
+    column = plain(batch.column(name))
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
         raise InputError(
-            f"stream: the clock column {name!r} is {column.type}. Use a timestamp, or integer microseconds."
+            f"stream: the clock column {name!r} is {column.type}. Use a timestamp, or whole numbers in `unit`."
         )
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    return column.cast(pa.int64())
+    times, faults = read_times(column, unit, f"the clock column {name!r}")
+    known = times[faults == 0]
+    return int(known.max()) if len(known) else None

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fanlight.errors import InputError
+from fanlight.kernels.units import MICROS, NANOS_A_MICRO, require_unit
 from fanlight.model.letters import Reason
 from fanlight.model.spec import TimeUnit
 from fanlight.model.timestamp import EARLIEST, LATEST
@@ -36,7 +37,6 @@ class Fault(IntEnum):
 
 
 _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-_NANOS_A_MICRO = 1_000
 _DAY = 86_400_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _ERA_YEARS, _ERA_DAYS = 400, 146_097  # the calendar repeats after this long
@@ -64,12 +64,12 @@ _BASIC = re.compile(
 _SMALL = 32  # below this many strings, halving costs more than reading one by one
 
 
-def read_times(column: pa.Array[Any], unit: TimeUnit) -> tuple[Times, Faults]:
+def read_times(column: pa.Array[Any], unit: TimeUnit | None, what: str = "the time column") -> tuple[Times, Faults]:
     """The event times of `column` in microseconds, and a `Fault` for each row (0: none; the time is then 0 if faulty).
 
-    Timestamps without a zone and text without one are UTC; nanoseconds are floored; whole numbers count `unit`. A
-    row's time depends on that row alone, never on its neighbours. The times may be a view of the column: read
-    them, never write.
+    Timestamps without a zone and text without one are UTC; nanoseconds are floored; whole numbers count `unit`, and
+    are refused where none is said (`what` is what the message calls the column). A row's time depends on that row
+    alone, never on its neighbours. The times may be a view of the column: read them, never write.
 
     >>> times, faults = read_times(pa.array(["1970-01-01T00:00:01Z", "soon", None]), TimeUnit.SECONDS)
     >>> times.tolist(), faults.tolist()
@@ -77,7 +77,7 @@ def read_times(column: pa.Array[Any], unit: TimeUnit) -> tuple[Times, Faults]:
     """
     kind = column.type
     if isinstance(column, pa.DictionaryArray):
-        return _of_dictionary(column, unit)
+        return _of_dictionary(column, unit, what)
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64), np.full(len(column), Fault.NULL, np.uint8)
     if pa.types.is_timestamp(kind):
@@ -88,7 +88,7 @@ def read_times(column: pa.Array[Any], unit: TimeUnit) -> tuple[Times, Faults]:
     if pa.types.is_date64(kind):
         return _of_counts(column.view(pa.int64()), _MICROS["ms"])
     if pa.types.is_integer(kind):
-        return _of_counts(column, _MICROS[unit.value])
+        return _of_whole_numbers(column, unit, what)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _of_text(column)
     if pa.types.is_string_view(kind):
@@ -129,6 +129,13 @@ def _remedy(kind: pa.DataType) -> str:
     )
 
 
+def _of_whole_numbers(counts: pa.Array[Any], unit: TimeUnit | None, what: str) -> tuple[Times, Faults]:
+    if counts.null_count == len(counts):  # they could count anything
+        return _of_counts(counts, 1)
+    said = require_unit(counts, unit, what)
+    return _of_nanos(counts) if said is TimeUnit.NANOSECONDS else _of_counts(counts, MICROS[said])
+
+
 def _of_counts(counts: pa.Array[Any], micros: int) -> tuple[Times, Faults]:
     """Whole numbers of `micros` microseconds each; judged before they are multiplied, so nothing overflows."""
     lowest, highest = -(-EARLIEST // micros), LATEST // micros
@@ -144,9 +151,9 @@ def _of_counts(counts: pa.Array[Any], micros: int) -> tuple[Times, Faults]:
 
 
 def _of_nanos(counts: pa.Array[Any]) -> tuple[Times, Faults]:
-    """Nanoseconds, floored; int64 reaches only the years 1677 to 2262 with them, so all are in range."""
+    """Nanoseconds, floored; 64 bits reach only the years 1677 to 2554 with them, so all are in range."""
     values, faults = _without_nulls(counts)
-    return values // _NANOS_A_MICRO, faults
+    return (values // NANOS_A_MICRO).astype(np.int64, copy=False), faults
 
 
 def _without_nulls(counts: pa.Array[Any]) -> tuple[NDArray[Any], Faults]:
@@ -157,9 +164,9 @@ def _without_nulls(counts: pa.Array[Any]) -> tuple[NDArray[Any], Faults]:
     return counts.fill_null(0).to_numpy(), is_null.astype(np.uint8) * np.uint8(Fault.NULL)
 
 
-def _of_dictionary(column: pa.DictionaryArray[Any, Any], unit: TimeUnit) -> tuple[Times, Faults]:
+def _of_dictionary(column: pa.DictionaryArray[Any, Any], unit: TimeUnit | None, what: str) -> tuple[Times, Faults]:
     """Each distinct value is read once."""
-    times, faults = read_times(column.dictionary, unit)
+    times, faults = read_times(column.dictionary, unit, what)
     # one more entry, which null indices point to
     times, faults = np.append(times, np.int64(0)), np.append(faults, np.uint8(Fault.NULL))
     places = column.indices.cast(pa.int64()).fill_null(len(times) - 1).to_numpy()

@@ -26,6 +26,7 @@ RESERVED = ("window", "pane")
 class TimeUnit(Enum):
     """What a whole number in the time column counts."""
 
+    NANOSECONDS = "ns"  # floored to microseconds, as timestamps in them are
     MICROSECONDS = "us"
     MILLISECONDS = "ms"
     SECONDS = "s"
@@ -47,7 +48,8 @@ class WindowSpec:
     watermark: WatermarkStrategy = field(default_factory=lambda: BoundedDisorder(Duration(0)))
     semantics: Semantics = field(default_factory=Semantics)
     firing_time: FiringTime = FiringTime.END
-    unit: TimeUnit = TimeUnit.MICROSECONDS
+    unit: TimeUnit | None = TimeUnit.MICROSECONDS
+    """What whole numbers in the time column count. None: nobody has said, and whole numbers are refused."""
     tick: Duration = Duration(1)
 
     def __post_init__(self) -> None:

@@ -107,7 +107,7 @@ def with_times(
     elif spec.in_arrival_order:
         return batch, np.arange(arrived + 1, arrived + 1 + len(batch))
     else:
-        times, faults = read_times(plain(batch.column(spec.time)), spec.unit)
+        times, faults = read_times(plain(batch.column(spec.time)), spec.unit, f"the time column {spec.time!r}")
     if not faults.any():
         return batch, times
     judged = np.array([watermark])

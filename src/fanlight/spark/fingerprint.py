@@ -50,7 +50,8 @@ def require_same(stored: Fingerprint, now: Fingerprint, what: str = "This state"
 def changes(stored: Fingerprint, now: Fingerprint) -> list[Change]:
     """What differs between two fingerprints.
 
-    Only the `delay` of the watermark may: how late records may be is a matter of those to come.
+    Only the `delay` of the watermark may: how late records may be is a matter of those to come. And a `unit` may be
+    left out, or added: a pipeline without one has read no whole number by it.
     """
     return [*_declared(stored["spec"], now["spec"]), *_columns(stored["input"], now["input"]), *_shares(stored, now)]
 
@@ -76,7 +77,8 @@ def require_readable(version: int, what: str) -> None:
 
 
 def _declared(stored: dict[str, Any], now: dict[str, Any]) -> list[Change]:
-    told = differences(_without_delay(stored), _without_delay(now))
+    free = {"unit"} if stored.get("unit") is None or now.get("unit") is None else set()
+    told = differences(_settled(stored, free), _settled(now, free))
     return [Change(line, "Declare the pipeline as it was.") for line in told]
 
 
@@ -96,6 +98,7 @@ def _shares(stored: Fingerprint, now: Fingerprint) -> list[Change]:
     return [] if before == after else [Change(f"shards: {before} before, {after} now", remedy)]
 
 
-def _without_delay(spec: dict[str, Any]) -> dict[str, Any]:
+def _settled(spec: dict[str, Any], free: set[str]) -> dict[str, Any]:
+    """A declaration without what may change: the fields in `free`, and the delay of its watermark."""
     watermark = {name: part for name, part in spec["watermark"].items() if name != "delay"}
-    return {**spec, "watermark": watermark}
+    return {**{name: part for name, part in spec.items() if name not in free}, "watermark": watermark}

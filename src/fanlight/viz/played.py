@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fanlight.embedded.run import latest
 from fanlight.embedded.sources import Records, as_batch
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.kernels.times import read_times
 from fanlight.model.counting import Counting, Scope
 from fanlight.model.firing import Op, Timing
-from fanlight.model.spec import TimeUnit, WindowSpec
+from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
 from fanlight.model.windows import TimeDomain, Window
 from fanlight.operators.plan import plain
@@ -157,7 +158,7 @@ class _Run:
             self._schema = self._schema or batch.schema
             clock = step.clock
             if clock is None and self._clock is not None:
-                clock = int(read_times(plain(batch.column(self._clock)), TimeUnit.MICROSECONDS)[0].max())
+                clock = latest(batch, self._clock, self._spec.unit)
             places = np.arange(len(self._arrivals), len(self._arrivals) + len(batch))
             placed = batch.append_column(_PLACE, pa.array(places))
             before = self._operator.watermark

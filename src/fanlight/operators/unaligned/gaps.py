@@ -7,12 +7,11 @@ import pyarrow as pa
 
 from fanlight.errors import InputError
 from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.units import MICROS, NANOS_A_MICRO
 from fanlight.model.sessions import Session
 from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.timestamp import LATEST
 from fanlight.operators.plan import Plan, plain
-
-_MICROS = {TimeUnit.MICROSECONDS: 1, TimeUnit.MILLISECONDS: 1_000, TimeUnit.SECONDS: 1_000_000}
 
 
 def ends_of(plan: Plan, kind: Session, batch: pa.RecordBatch, times: Ints) -> tuple[Ints, Bools]:
@@ -39,7 +38,14 @@ def _gaps(spec: WindowSpec, name: str, column: pa.Array) -> tuple[Ints, Bools]:
     if pa.types.is_duration(column.type):
         gaps = column.cast(pa.duration("us")).cast(pa.int64())
         return _numbers(gaps, 1), missing
-    return _numbers(column.cast(pa.int64()), _MICROS[spec.unit]), missing
+    if spec.unit is None:
+        raise InputError(
+            f"session: `gap_from` {name!r} is {column.type}, and whole numbers do not say what they count. "
+            "Say it, as in fl.stream(…, unit='s'), or use a duration."
+        )
+    if spec.unit is TimeUnit.NANOSECONDS:
+        return _numbers(column.cast(pa.int64()), 1) // NANOS_A_MICRO, missing
+    return _numbers(column.cast(pa.int64()), MICROS[spec.unit]), missing
 
 
 def _numbers(column: pa.Array, scale: int) -> Ints:
