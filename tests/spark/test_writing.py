@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +18,11 @@ from pyspark.sql.streaming import StreamingQuery
 
 import fanlight as fl
 from fanlight.errors import SinkError
+from fanlight.spark.private import private_folder
 from fanlight.spark.sinks.batch import Batch
 from fanlight.spark.writing import describe, write
 
-from .sinks.orders import BUNDLES, DDL, SCHEMA, corrected, once, put, room_for, standing, stepped, streamed
+from .sinks.orders import BASE, BUNDLES, DDL, SCHEMA, corrected, once, put, room_for, standing, stepped, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +98,24 @@ def test_a_query_that_dies_between_the_commit_and_the_end_of_a_batch_repeats_not
     assert sum(row["received"] for row in counts) == RECORDS
     assert sum(row["dead_letters"] for row in counts) == len(DEAD)
     assert all(row["received"] == row["accepted"] + row["duplicates"] + row["dead_letters"] for row in counts)
+
+
+def test_what_a_query_notes_for_its_next_batch_is_private_and_goes_with_it(spark: SparkSession, tmp_path: Path) -> None:
+    """While batch n is handed on its note is there; when the query has ended nothing of it is."""
+    put(tmp_path / "in", BUNDLES[:2])
+    notes: dict[int, str] = {}
+
+    def look(table: pa.Table, batch: Batch) -> None:
+        with private_folder() as private, private.folder(batch.query) as own:
+            notes[batch.number] = (own.read(str(batch.number)) or b"").decode()
+
+    query = written(spark, tmp_path, look)
+    assert [int(notes[n]) // 1_000_000 - int(BASE.timestamp()) for n in (0, 1)] == [11 - 5, 26 - 5]
+    for thread in threading.enumerate():
+        if thread.name == "fanlight-lease":
+            thread.join(60)
+    with private_folder() as private:
+        assert str(query.id) not in private.names()
 
 
 def letters_in(file: Path) -> list[Any]:

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -73,11 +74,10 @@ class Lease:
         except Exception:  # noqa: BLE001 -- whatever it is, there is no session left to run the query
             return True
 
-    def follow(self, query: Query) -> None:
-        """Let go as soon as `query` ends, in whatever way."""
+    def follow(self, query: Query, then: Callable[[], None] = lambda: None) -> None:
+        """Let go as soon as `query` ends, in whatever way, and call `then`."""
         self._query = query
-        if self._file is not None:
-            threading.Thread(target=self._wait, args=(query,), name="fanlight-lease", daemon=True).start()
+        threading.Thread(target=self._wait, args=(query, then), name="fanlight-lease", daemon=True).start()
 
     def release(self) -> None:
         """Let go; a second time changes nothing."""
@@ -87,10 +87,11 @@ class Lease:
                 del _held[self._path]
             os.close(file)
 
-    def _wait(self, query: Query) -> None:
+    def _wait(self, query: Query, then: Callable[[], None]) -> None:
         with suppress(Exception):  # how it ended is for those who run it
             query.awaitTermination()
         self.release()
+        then()
 
 
 def _locked(file: int) -> bool:

@@ -142,9 +142,10 @@ def _folded(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Folded | None
     folded = folding.read(chunks)
     dead = 0 if folded is None else folding.expired(folded, shard.watermark)
     if dead:
+        horizon.forget()
         raise StateError(
             f"{dead} records came folded for windows that had expired: the envelope was told a watermark of another "
-            f"run of this query. Remove the folder {horizon.place()} and start the query again; nothing is lost."
+            "run of this query. Start the query again; nothing is lost."
         )
     shard.accounting.received += 0 if folded is None else folded.records
     return folded

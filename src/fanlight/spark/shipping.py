@@ -12,7 +12,6 @@ import hashlib
 import inspect
 import io
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,6 +22,7 @@ from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle
 
 from fanlight.errors import EngineError
+from fanlight.spark.private import kept_folder, remove_at_exit, remove_leftovers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,14 +48,11 @@ def ship(spark: SparkSession) -> Path:
     """Send this package to the executors of a session, classic or Connect; the archive that was sent.
 
     Call it once, after the session was made and before pipelines are declared. The executors need Python with pyarrow,
-    pandas and numpy, as PySpark's own Arrow functions do. Sending the same code again changes nothing.
+    pandas and numpy, as PySpark's own Arrow functions do. Sending the same code again changes nothing. The archive
+    stays in a private folder as long as this process.
     """
     data = archive()
-    path = Path(tempfile.gettempdir(), f"fanlight-{hashlib.sha256(data).hexdigest()[:16]}.zip")
-    if not path.exists() or path.read_bytes() != data:
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(data)
-        draft.replace(path)
+    path = _kept(f"fanlight-{hashlib.sha256(data).hexdigest()[:16]}.zip", data)
     spark.addArtifacts(str(path), pyfile=True)
     _luggage[:] = [data]
     return path
@@ -76,6 +73,17 @@ def archive() -> bytes:
             name = source.relative_to(root.parent).as_posix()
             package.writestr(zipfile.ZipInfo(name, _EPOCH), source.read_bytes(), zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
+
+
+def _kept(name: str, data: bytes) -> Path:
+    """Where the archive stays as long as this process: Spark's executors may ask for it at any time."""
+    remove_leftovers()
+    folder = f"shipped-{os.getpid()}"
+    with kept_folder(folder, os.getpid()) as own:
+        if own.read(name) != data:
+            own.write(name, data)
+        remove_at_exit(folder)
+        return own.path / name
 
 
 def portable(processor: Startable, **maps: tuple[StructType, StructType]) -> StatefulProcessor:

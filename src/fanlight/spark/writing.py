@@ -8,10 +8,12 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fanlight.errors import SpecError
 from fanlight.model.duration import Duration, DurationLike
+from fanlight.spark.horizon import forget
 from fanlight.spark.manifest import Manifest, guard
 from fanlight.spark.signals import Signals
 from fanlight.spark.sinks.batch import Leaving, Part
@@ -95,7 +97,7 @@ def write(
     except BaseException:
         lease.release()
         raise
-    lease.follow(query)
+    lease.follow(query, partial(forget, str(query.id)))
     return query
 
 
