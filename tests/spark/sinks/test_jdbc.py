@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.writing import write
+from fanlight.spark.writing import describe, write
 
 from .orders import BASE, BUNDLES, corrected, put, standing, stepped, streamed
 
@@ -135,7 +138,7 @@ def test_a_table_of_other_columns_fails_the_batch_whole(spark: SparkSession, url
     connection.close()
     broken = FULL | {"ts": None}
     run = every_type(spark.createDataFrame([FULL, broken], DDL))._spark
-    with pytest.raises(SinkError, match=r"derby;create=true did not take batch 0: .*'query' is not a column.* table"):
+    with pytest.raises(SinkError, match=r"/derby did not take batch 0: .*'query' is not a column.* table"):
         write(run, url, table="totals")
     assert asked(spark, url, 'SELECT * FROM "totals"') == []
     assert asked(spark, url, 'SELECT * FROM "fanlight_batches"') == []
@@ -143,10 +146,54 @@ def test_a_table_of_other_columns_fails_the_batch_whole(spark: SparkSession, url
 
 def test_a_database_without_a_driver_is_named_without_its_password(spark: SparkSession) -> None:
     run = every_type(spark.createDataFrame([FULL], DDL))._spark
+    secret = "hunter2"
     with pytest.raises(
-        SinkError, match=r"jdbc:none:x\?password=\*\*\* did not take batch 0: .*No suitable driver"
+        SinkError, match=r"jdbc:none://host/x did not take batch 0: .*No suitable driver found for jdbc:none://host/x\."
     ) as it:
-        write(run, "jdbc:none:x?password=hunter2", table="totals")
-    assert "hunter2" not in str(it.value)
+        write(run, f"jdbc:none://host/x?password={secret}", table="totals")
+    assert secret not in "".join(traceback.format_exception(it.value))
     with pytest.raises(SinkError, match=r"did not take batch 0: .*no\.such\.Driver"):
         write(run, "jdbc:none:x", table="totals", properties={"driver": "no.such.Driver", "user": "me"})
+
+
+@contextmanager
+def logged(spark: SparkSession) -> Iterator[Any]:
+    """All that Spark's JVM logs meanwhile, from warnings upwards, as it says it by itself."""
+    logging = spark._jvm.org.apache.logging.log4j
+    config = logging.LogManager.getContext(False).getConfiguration()
+    writer = spark._jvm.java.io.StringWriter()
+    appender = logging.core.appender.WriterAppender.createAppender(None, None, writer, "heard", False, True)
+    appender.start()
+    config.getRootLogger().addAppender(appender, logging.Level.ALL, None)
+    try:
+        yield writer
+    finally:
+        config.getRootLogger().removeAppender("heard")
+
+
+def test_a_secret_is_in_no_log_manifest_progress_or_description(
+    spark: SparkSession, tmp_path: Path, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A query that goes well, and one whose driver repeats the whole URL, which Spark then logs."""
+    canary = "cAnArY7"
+    put(tmp_path / "in", BUNDLES[:1])
+    told = []
+    with logged(spark) as heard, caplog.at_level("INFO"):
+        for number, target in enumerate((f"{url};user=me;password={canary}", f"jdbc:none://me:{canary}@host/x")):
+            run = streamed(spark, tmp_path / "in", corrected)._spark
+            told.append(describe(run, target, table="totals"))
+            query = write(run, target, table="totals", checkpoint=tmp_path / f"check{number}", available_now=True)
+            assert query is not None
+            if number:
+                with pytest.raises(StreamingQueryException, match="No suitable driver found for jdbc:none") as raised:
+                    query.awaitTermination(240)
+                told += traceback.format_exception(raised.value)
+            else:
+                query.awaitTermination(240)
+                assert len(query.recentProgress)
+            told += [str(progress) for progress in query.recentProgress]
+    told += [str(heard), caplog.text]
+    told += [str(file.read_bytes()) for file in tmp_path.glob("check*/**/*") if file.is_file()]
+    assert "No suitable driver" in str(heard)
+    assert len(told) > 10
+    assert [text for text in told if canary in text] == []

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from fanlight.spark.sinks.batch import Batch, Leaving, Part
 from fanlight.spark.sinks.shape import Shape
+from fanlight.spark.sinks.shown import Secrets
 from fanlight.spark.sinks.sink import blamed
 from fanlight.spark.sinks.tables import Table, changes_of, table_of
 
@@ -51,6 +52,11 @@ class Database(Protocol):
         ...
 
     @property
+    def secrets(self) -> Secrets:
+        """What its connections must not be quoted with."""
+        ...
+
+    @property
     def problems(self) -> tuple[type[Exception], ...]:
         """What its connections raise."""
         ...
@@ -84,7 +90,7 @@ class DatabaseSink:
         batch = leaving.batch
         remedy = "Free what holds it (space, lock, network, a table of other columns)."
         with (
-            blamed(self.database.address, batch.number, self.database.problems, remedy),
+            blamed(self.database.address, batch.number, self.database.problems, remedy, self.database.secrets),
             self.database.connected(leaving) as connection,
         ):
             tables = [(part, table_of(part, name, self.shape)) for part, name in self.tables]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -15,24 +15,32 @@ from fanlight.spark.sinks.batch import Leaving
 from fanlight.spark.sinks.binding import binder, bound
 from fanlight.spark.sinks.dialect import Dialect, dialect_of
 from fanlight.spark.sinks.jvm import gateway_of, require_jvm
-from fanlight.spark.sinks.sink import without_secrets
+from fanlight.spark.sinks.shown import Secrets, shown
 from fanlight.spark.sinks.tables import Table
 
 _ROWS = 1_000
 """So many rows are sent to the database at a time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JdbcDatabase:
     """A database by its URL. `properties` are the driver's: `user`, `password`; `driver` names the class to load."""
 
-    url: str = field(repr=False)
-    properties: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    url: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"JdbcDatabase({self.address})"
 
     @property
     def address(self) -> str:
-        """The URL without passwords."""
-        return without_secrets(self.url)
+        """Scheme, host and database."""
+        return shown(self.url)
+
+    @property
+    def secrets(self) -> Secrets:
+        """The rest of the URL, and the properties."""
+        return Secrets.of(self.url, self.properties)
 
     @property
     def problems(self) -> tuple[type[Exception], ...]:

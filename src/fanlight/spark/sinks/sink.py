@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Protocol
 
 from fanlight.errors import SinkError
 from fanlight.spark.sinks.batch import Leaving, Part
+from fanlight.spark.sinks.shown import Secrets
 
-_SECRET = re.compile(r"(?i)((?:password|pwd|secret|token)=)[^;&,)\s]*|(?<=//)[^/@\s]*@")
+_NO_SECRETS = Secrets()
 
 
 class Sink(Protocol):
@@ -32,26 +32,23 @@ class Sink(Protocol):
 
 
 @contextmanager
-def blamed(place: str, number: int, kinds: tuple[type[Exception], ...], remedy: str) -> Iterator[None]:
-    """Turn what a place raises into a `SinkError` that says which batch it refused and what to do."""
+def blamed(
+    place: str, number: int, kinds: tuple[type[Exception], ...], remedy: str, secrets: Secrets = _NO_SECRETS
+) -> Iterator[None]:
+    """Turn what a place raises into a `SinkError` that says which batch it refused and what to do.
+
+    Drivers repeat what they were given, so `secrets` are taken out of what they say. Where there were any, their own
+    exception is not shown behind this one either.
+    """
     try:
         yield
     except kinds as problem:
-        said = _first_line(problem)
-        told = without_secrets(said)
+        told = secrets.out_of(_first_line(problem))
+        whole = str(problem)
         raise SinkError(
             f"write_to: {place} did not take batch {number}: {told}. Nothing of the batch was written there. "
             f"{remedy} Then start the query again: it repeats the batch."
-        ) from (problem if told == said else None)
-
-
-def without_secrets(text: str) -> str:
-    """A URL, or what a driver says about it, without passwords.
-
-    >>> without_secrets("jdbc:x://me:secret@host/db?password=secret&ssl=true")
-    'jdbc:x://***@host/db?password=***&ssl=true'
-    """
-    return _SECRET.sub(lambda found: f"{found[1]}***" if found[1] else "***@", text)
+        ) from (problem if secrets.out_of(whole) == whole else None)
 
 
 def _first_line(problem: Exception) -> str:

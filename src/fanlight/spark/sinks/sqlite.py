@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.spark.sinks.batch import Leaving
+from fanlight.spark.sinks.shown import Secrets
 from fanlight.spark.sinks.tables import Table
 from fanlight.spark.sinks.text import as_json, digits, jsonable, spelled
 
@@ -28,6 +29,11 @@ class SqliteDatabase:
     def address(self) -> str:
         """The URL it is written as."""
         return f"sqlite:///{self.path}"
+
+    @property
+    def secrets(self) -> Secrets:
+        """A file has none."""
+        return Secrets()
 
     @property
     def problems(self) -> tuple[type[Exception], ...]:

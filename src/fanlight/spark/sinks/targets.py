@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -16,6 +17,7 @@ from fanlight.spark.sinks.folder import FolderSink
 from fanlight.spark.sinks.jdbc import JdbcDatabase
 from fanlight.spark.sinks.lines import LinesSink
 from fanlight.spark.sinks.shape import Shape
+from fanlight.spark.sinks.shown import shown, shown_word
 from fanlight.spark.sinks.sink import Sink
 from fanlight.spark.sinks.sqlite import SqliteDatabase
 from fanlight.spark.sinks.tables import table_of
@@ -84,8 +86,19 @@ def _file_or_function(part: Part, place: Target, shape: Shape) -> Sink:
     if path.endswith(_LINES) and not is_url(path):
         return LinesSink(str(Path(path).absolute()), part)
     if path.endswith(("/", _PARQUET)):
+        _require_no_secret(path)
         return FolderSink(path.rstrip("/") if is_url(path) else str(Path(path).absolute()), part, shape)
-    raise SpecError(f"write_to: {path!r} is no target for {part.value}. Use one of these:{KINDS}")
+    raise SpecError(f"write_to: {shown_word(path)!r} is no target for {part.value}. Use one of these:{KINDS}")
+
+
+def _require_no_secret(path: str) -> None:
+    """Refuse a URL of a file system with more than host and path: Spark itself would print it in its logs and plans."""
+    host = path.partition("://")[2].partition("/")[0]
+    if is_url(path) and (re.search("[?#;]", path) or ":" in host.rpartition("@")[0]):
+        raise SpecError(
+            f"write_to: the URL {shown(path)!r} holds more than a host and a path, and Spark shows URLs as they are. "
+            "Give credentials to Spark's settings (spark.hadoop.fs....), and the URL without them."
+        )
 
 
 def _database(target: str, properties: Properties | None) -> Database | None:
@@ -97,7 +110,7 @@ def _database(target: str, properties: Properties | None) -> Database | None:
     given = parse_qs(options, keep_blank_values=True)
     if not target.startswith(_SQLITE) or path in ("", ":memory:") or given.keys() - {"timeout"}:
         raise SpecError(
-            f"write_to: {target!r} names no SQLite file. Use 'sqlite:///totals.db', 'sqlite:////var/totals.db' for a "
+            f"write_to: {shown(target)!r} names no SQLite file. Use 'sqlite:///totals.db', 'sqlite:////var/totals.db' for a "
             "path from the root, and '?timeout=5' behind it for how many seconds to wait for a lock."
         )
     timeout = {"timeout": _seconds(target, given["timeout"][-1])} if given else {}
@@ -108,7 +121,9 @@ def _seconds(target: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise SpecError(f"write_to: `timeout` ({text!r}) in {target!r} is no number of seconds.") from None
+        raise SpecError(
+            f"write_to: `timeout` ({shown_word(text)!r}) in {shown(target)!r} is no number of seconds."
+        ) from None
 
 
 def _table_name(part: Part, table: str | None, database: Database) -> str:
