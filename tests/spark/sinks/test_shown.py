@@ -69,10 +69,7 @@ def test_a_database_is_named_everywhere_without_its_secret(url: str) -> None:
     (sink,) = sinks_of(SHAPE, url, table="t", properties=given)
     database: Any = sink.database
     with pytest.raises(SinkError) as raised, blamed(database.address, 0, (OSError,), "Free.", database.secrets):
-        try:
-            raise OSError(f"inside: {url}")
-        except OSError:
-            raise OSError(f"No suitable driver for {url} and {given}") from None
+        raise OSError(f"No suitable driver for {url} and {given}")
     with pytest.raises(fl.SpecError) as unnamed:
         sinks_of(SHAPE, url)
     told = "".join(traceback.format_exception(raised.value)) + str(unnamed.value)

@@ -110,8 +110,8 @@ def _database(target: str, properties: Properties | None) -> Database | None:
     given = parse_qs(options, keep_blank_values=True)
     if not target.startswith(_SQLITE) or path in ("", ":memory:") or given.keys() - {"timeout"}:
         raise SpecError(
-            f"write_to: {shown(target)!r} names no SQLite file. Use 'sqlite:///totals.db', 'sqlite:////var/totals.db' for a "
-            "path from the root, and '?timeout=5' behind it for how many seconds to wait for a lock."
+            f"write_to: {shown(target)!r} names no SQLite file. Use 'sqlite:///totals.db', 'sqlite:////var/totals.db' "
+            "for a path from the root, and '?timeout=5' behind it for how many seconds to wait for a lock."
         )
     timeout = {"timeout": _seconds(target, given["timeout"][-1])} if given else {}
     return SqliteDatabase(str(Path(path).absolute()), **timeout)
