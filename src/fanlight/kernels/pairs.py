@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Groups, Ints, ranked
-from fanlight.kernels.keys import Codes, densify
+from fanlight.kernels.keys import Codes, densify, encode
 
 _DENSE = 1 << 16
 
@@ -61,3 +62,17 @@ class Pairs:
         kept = self.occurring(partials.rows)
         outer, codes = self.split(kept)
         return outer, codes, partials if len(kept) == len(partials) else partials.take(kept)
+
+
+def locate(windows: Ints, keys: list[pa.Array], wanted: Ints, wanted_keys: list[pa.Array]) -> Ints:
+    """Where each wanted (window, key) stands among those that are there; -1 where it does not."""
+    if not len(windows) or not len(wanted):
+        return np.full(len(wanted), -1, np.int64)
+    both = [pa.concat_arrays(pair) for pair in zip(keys, wanted_keys, strict=True)]
+    found = encode(both, len(windows) + len(wanted))
+    pairs = ranked(np.concatenate([windows, wanted]))[0] * found.count + found.codes
+    here, sought = pairs[: len(windows)], pairs[len(windows) :]
+    order = np.argsort(here)
+    place = np.minimum(np.searchsorted(here[order], sought), len(order) - 1)
+    rows = order[place]
+    return np.where(here[rows] == sought, rows, -1)

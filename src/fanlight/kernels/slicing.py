@@ -111,6 +111,20 @@ def spread(first: Ints, last: Ints) -> tuple[Ints, Ints]:
     return rows, first[rows] + within
 
 
+def covered(first: Ints, last: Ints) -> Ints:
+    """Every number that lies in one of the ranges `first..last`, once, ascending.
+
+    >>> covered(np.array([5, 8, 3, 6]), np.array([6, 7, 3, 9])).tolist()
+    [3, 5, 6, 7, 8, 9]
+    """
+    held = first <= last
+    order = np.argsort(first[held], kind="stable")
+    first, reach = first[held][order], np.maximum.accumulate(last[held][order])
+    begins = np.ones(len(first), np.bool_)
+    np.greater(first[1:], reach[:-1], out=begins[1:])
+    return spread(first[begins], reach[np.roll(begins, -1)])[1]
+
+
 @dataclass(frozen=True)
 class Periodic(Slicing):
     """Windows of one size that start every `every`: tumbling and hopping.

@@ -9,11 +9,13 @@ A window slides over slices as over a queue, so two stacks serve it: the front h
     window     suffix(f) + back
 
 When the window has slid past `middle`, the slices of the back become the new front. A slice is merged once on each
-side, whatever the overlap. Windows that grow and then start anew (cumulating ones) ask for no suffix but the first.
+side, whatever the overlap. Slices that hold nothing cost nothing: the suffix from such a slice on is that of the next
+one that holds something. Windows that grow and then start anew (cumulating ones) ask for no suffix but the first.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +53,7 @@ class Stacks:
         """What a later front will be made of."""
         self.start = self.middle = 0
         self.end: int | None = None
-        self._front: dict[int, Partials] = {}
+        self._front: list[tuple[int, Partials | None]] = []  # suffixes by the slice they start with, the last one first
         self._fronted = False
         self._back: Partials | None = None
 
@@ -72,8 +74,8 @@ class Stacks:
             for slice_ in range(self.end + 1, last + 1):
                 if slice_ in self.rows:
                     self._back = self._merged(self._back, self.rows[slice_])
-        for slice_ in [slice_ for slice_ in self._front if slice_ < first]:
-            del self._front[slice_]
+        while self._front and self._front[-1][0] < first:
+            self._front.pop()
         self.start, self.end = first, last
         value = self._grown(self._suffix(first))
         return value if self._back is None else self._fold.combine(value, self._grown(self._back))
@@ -85,8 +87,7 @@ class Stacks:
     def patch(self, slice_: int, rows: SliceRows) -> None:
         """More rows for a slice that has been served already."""
         if slice_ < self.middle and self._fronted:
-            for start in range(self.start, slice_ + 1) if self._slides else [self.start]:
-                self._front[start] = self._merged(self._front.get(start), rows)
+            self._patch_front(slice_ if self._slides else self.start, rows)
             return
         known = self.rows.get(slice_)
         self.rows[slice_] = rows if known is None else SliceRows(None, self._merged(self._merged(None, known), rows))
@@ -103,29 +104,38 @@ class Stacks:
             self.rows[slice_] = SliceRows(np.searchsorted(used, held), partials)
         self.count = len(used)
 
+    def _patch_front(self, slice_: int, rows: SliceRows) -> None:
+        """Merge rows into the suffixes that hold `slice_`: those that start with it or before."""
+        place = bisect_left(self._front, -slice_, key=lambda entry: -entry[0])
+        if place == len(self._front) or self._front[place][0] != slice_:
+            self._front.insert(place, (slice_, self._front[place - 1][1] if place else None))
+        for i in range(place, len(self._front)):
+            start, suffix = self._front[i]
+            self._front[i] = (start, self._merged(suffix, rows))
+
     def _flip(self, first: int, last: int) -> None:
         """Make the slices first..last the front, and empty the back."""
         self.rows = {slice_: rows for slice_, rows in self.rows.items() if slice_ >= first}
-        self._front, self._back, self.middle = {}, None, last + 1
-        kept = last - first if self._slides else 1
+        self._front, self._back, self.middle = [], None, last + 1
+        present = sorted((slice_ for slice_ in self.rows if slice_ <= last), reverse=True)
+        kept = len(present) if self._slides else 1
         self._fronted = self.count * kept * 8 * len(self._fold.fields) <= _ROOM
         if not self._fronted:
             return
         suffix: Partials | None = None
-        for slice_ in range(last, first - 1, -1):
-            rows = self.rows.pop(slice_, None)
-            if rows is not None:
-                suffix = self._merged(suffix, rows)
-            if suffix is not None and (self._slides or slice_ == first):
-                self._front[slice_] = suffix
+        for slice_ in present:
+            suffix = self._merged(suffix, self.rows.pop(slice_))
+            if self._slides:
+                self._front.append((slice_, suffix))
+        if not self._slides and suffix is not None:
+            self._front.append((first, suffix))
 
     def _suffix(self, first: int) -> Partials:
         """The merge of first..middle: from the front, or slice by slice where there was no room for one."""
-        suffix = self._front.get(first)
-        if suffix is None:
-            for slice_ in range(first, self.middle):
-                if slice_ in self.rows:
-                    suffix = self._merged(suffix, self.rows[slice_])
+        suffix = self._front[-1][1] if self._front else None
+        if not self._fronted:
+            for slice_ in sorted(slice_ for slice_ in self.rows if first <= slice_ < self.middle):
+                suffix = self._merged(suffix, self.rows[slice_])
         return self._fold.identity(self.count) if suffix is None else suffix
 
     def _merged(self, into: Partials | None, rows: SliceRows) -> Partials:

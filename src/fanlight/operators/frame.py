@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Bools, Ints, ranked
-from fanlight.kernels.keys import encode
+from fanlight.kernels.groups import Bools, Ints
+from fanlight.kernels.pairs import locate
 from fanlight.kernels.reducers.lists import empty_lists
 from fanlight.operators.plan import Plan
 from fanlight.operators.trigger import State
@@ -137,13 +137,4 @@ class FrameShape:
 
 def find(frame: Frame, windows: Ints, keys: list[pa.Array]) -> Ints:
     """The row of each wanted pane in the frame; -1 where there is none."""
-    if not len(frame) or not len(windows):
-        return np.full(len(windows), -1, np.int64)
-    both = [pa.concat_arrays(pair) for pair in zip(frame.keys, keys, strict=True)]
-    found = encode(both, len(frame) + len(windows))
-    pairs = ranked(np.concatenate([frame.windows, windows]))[0] * found.count + found.codes
-    here, wanted = pairs[: len(frame)], pairs[len(frame) :]
-    order = np.argsort(here)
-    place = np.minimum(np.searchsorted(here[order], wanted), len(order) - 1)
-    rows = order[place]
-    return np.where(here[rows] == wanted, rows, -1)
+    return locate(frame.windows, frame.keys, windows, keys)

@@ -12,6 +12,7 @@ from fanlight.kernels.keys import encode
 from fanlight.kernels.reducers.inputs import input_values
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.slicing import spread
+from fanlight.kernels.window_merge import in_any
 from fanlight.operators.log import ChunkLog
 from fanlight.operators.plan import Plan, plain
 from fanlight.operators.taken import Taken
@@ -59,9 +60,8 @@ class Messages:
 
         `after` leaves out, pane by pane, the messages that arrived up to that number: the discarding mode.
         """
-        members = [self._plan.slicing.members(window) for window in np.unique(windows).tolist()]
-        first, last = np.array(members, np.int64).reshape(-1, 2).T
-        messages = self.read(np.unique(spread(first, last)[1]).tolist())
+        slices = self.slices
+        messages = self.read(slices[in_any(self._plan.slicing, np.unique(windows), slices)].tolist())
         rows, panes = self._assign(messages, windows, keys)
         arrivals = messages.column("arrival").to_numpy()[rows]
         if after is not None:
