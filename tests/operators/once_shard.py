@@ -30,12 +30,15 @@ Fired = tuple[str | None, int, int, int]
 class Shard:
     """A shard with windows of ten, unless told otherwise: window w is [10w, 10w + 10)."""
 
+    panes: type = OncePanes
+    """What is to keep them."""
+
     def __init__(self, window: WindowKind = TEN, keys: tuple[str, ...] = ("k",), **fields: Any) -> None:
         aggregates = fields.pop("aggregates", (("n", fl.count()), ("total", fl.sum("v"))))
         self.store = WatchedStore("partials")
         self.plan = Plan.bind(WindowSpec("ts", window, aggregates, keys, **fields), SCHEMA)
         self.operator = ShardOperator(self.plan, self.store)
-        assert isinstance(self.operator._panes, OncePanes)
+        assert isinstance(self.operator._panes, self.panes)
 
     def step(self, records: list[Record], watermark: int, **more: Any) -> list[Fired]:
         """Take records in, then a watermark; what leaves."""

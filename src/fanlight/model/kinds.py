@@ -39,6 +39,18 @@ def spans_keys(kind: WindowKind) -> bool:
     return domain_of(kind) is TimeDomain.ARRIVAL and not counts_its_key
 
 
+def overlap_of(kind: WindowKind) -> int:
+    """In how many windows a record is, at most, where the kind itself says it; 1 elsewhere."""
+    match kind:
+        case Hopping():
+            return -(-kind.size.micros // kind.every.micros)
+        case Cumulating():
+            return kind.size.micros // kind.step.micros
+        case Counting():
+            return -(-kind.size // kind.every)
+    return 1
+
+
 def read_columns(kind: WindowKind) -> tuple[str, ...]:
     """The input columns that say to which windows a record belongs, besides its time."""
     match kind:

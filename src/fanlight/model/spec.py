@@ -10,17 +10,23 @@ from fanlight.model.aggregates import Aggregate
 from fanlight.model.counting import Counting, Scope
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.kinds import WindowKind, is_aligned, read_columns
+from fanlight.model.kinds import WindowKind, is_aligned, overlap_of, read_columns
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, Semantics
 from fanlight.model.sessions import Session
 from fanlight.model.sliding import Sliding
 from fanlight.model.triggers import AfterDelay, AtExpiry, AtWatermark, Every, Never, Trigger
-from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
+from fanlight.model.watermarks import BoundedDisorder, Several, WatermarkStrategy
 from fanlight.model.windows import TimeDomain
 
 RESERVED = ("window", "pane")
 """Result columns that no key and no aggregate may be called."""
+
+
+MOST_WINDOWS = 10_000_000
+"""In how many windows a record may be: each of them is a row that leaves."""
+MOST_PANES = 100_000
+"""In how many where each of them keeps a state of its own."""
 
 
 class TimeUnit(Enum):
@@ -69,6 +75,7 @@ class WindowSpec:
             if names.count(name) > 1:
                 raise SpecError(f"agg: two result columns are called {name!r}. Choose another name for one.")
         self._check_window()
+        self._check_overlap()
 
     def _check_window(self) -> None:
         """Refuse what this kind of window cannot do."""
@@ -94,6 +101,18 @@ class WindowSpec:
             raise SpecError(
                 f"window: `retention` with messages is for windows that all keys share; each key has its own {name} "
                 "windows. Leave `messages` out, or collect them with list(...)."
+            )
+
+    def _check_overlap(self) -> None:
+        """Refuse windows that overlap more than a machine can hold."""
+        overlap, most = overlap_of(self.window), MOST_PANES if self.keeps_panes else MOST_WINDOWS
+        if overlap > most:
+            patient = (
+                " Or fire at the watermark only, without early results or retractions." if self.keeps_panes else ""
+            )
+            raise SpecError(
+                f"window: each record would be in {overlap:,} windows that overlap, and the most is {most:,}. "
+                f"Let windows start less often, or make them shorter.{patient}"
             )
 
     @property
@@ -151,6 +170,19 @@ class WindowSpec:
         return False
 
     @property
+    def keeps_panes(self) -> bool:
+        """Whether every pane of windows that all keys share has a state of its own, besides the slices it is made of.
+
+        Not where it fires once. Nor where it fires at the close and at every late update, each time with all it holds:
+        then its slices tell what it holds, and that it has fired.
+        """
+        says_all = self.accumulation is Accumulation.ACCUMULATING and not self.updated_only
+        stamps_all = self.firing_time is FiringTime.END or not self.semantics.holds
+        ends_quietly = self.semantics.closing is not Closing.ALWAYS
+        by_default = self.trigger == AtWatermark() and not _judges_each(self.watermark)
+        return not self.fires_once and not (by_default and says_all and stamps_all and ends_quietly)
+
+    @property
     def needs_messages(self) -> bool:
         """Whether the records themselves are kept."""
         return self.message_retention or any(aggregate.needs_messages for _, aggregate in self.aggregates)
@@ -167,3 +199,12 @@ class WindowSpec:
         time = [self.time] if self.window.domain is TimeDomain.EVENT else []
         used = [*time, *self.keys, *read_columns(self.window), *worked_on]
         return tuple(dict.fromkeys(used))
+
+
+def _judges_each(strategy: WatermarkStrategy) -> bool:
+    """Whether each record of a bundle is judged by a watermark of its own.
+
+    A record may then be too late for a window that another one of its bundle still corrects.
+    """
+    each = [one for _, one in strategy.inputs] if isinstance(strategy, Several) else [strategy]
+    return any(isinstance(one, BoundedDisorder) and one.per_record for one in each)

@@ -22,11 +22,7 @@ from fanlight.kernels.keys import encode_in_order
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, covered
 from fanlight.kernels.window_merge import Panes, merge_windows
-from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
-from fanlight.model.kinds import is_aligned
-from fanlight.model.semantics import Closing
-from fanlight.model.spec import WindowSpec
-from fanlight.model.triggers import EVERY_UPDATE, AtWatermark
+from fanlight.model.firing import Op, Timing
 from fanlight.operators.firing import Firings
 from fanlight.operators.firing_counts import FiringCounts
 from fanlight.operators.folded import Folded, FoldedSlices
@@ -37,19 +33,6 @@ from fanlight.operators.taken import Taken
 from fanlight.operators.values import pane_values
 from fanlight.operators.window_slices import WindowSlices, sliced
 from fanlight.state.store import ChunkStore
-
-
-def is_correctable(spec: WindowSpec) -> bool:
-    """Whether slices tell all there is to know of a pane: it fires at the close, and at every late update.
-
-    Not where a firing carries only what came since the last one, takes back what was shown, or looks at the records
-    that were in time; nor where a pane fires again at its end.
-    """
-    says_all = spec.accumulation is Accumulation.ACCUMULATING and not spec.updated_only
-    stamps_all = spec.firing_time is FiringTime.END or not spec.semantics.holds
-    ends_quietly = spec.semantics.closing is not Closing.ALWAYS
-    by_default = spec.trigger == AtWatermark(early=None, late=EVERY_UPDATE)
-    return is_aligned(spec.window) and by_default and says_all and stamps_all and ends_quietly
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from fanlight.model.sessions import Session
 from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.watermarks import BoundedDisorder, Several
+from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import Accounting, DeadLetters
-from fanlight.operators.correctable import CorrectablePanes, is_correctable
+from fanlight.operators.correctable import CorrectablePanes
 from fanlight.operators.folded import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.messages import Messages
@@ -235,20 +235,10 @@ class ShardOperator:
             self._panes = UnalignedPanes(plan, store, *books)
         elif once:
             self._panes = OncePanes(plan, store, self._messages)
-        elif is_correctable(plan.spec) and not _judges_each(plan.spec):
+        elif not plan.spec.keeps_panes:
             self._panes = CorrectablePanes(plan, store, self._messages)
         else:
             self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)
-
-
-def _judges_each(spec: WindowSpec) -> bool:
-    """Whether each record of a bundle is judged by a watermark of its own.
-
-    A record may then be too late for a window that another one of its bundle still corrects.
-    """
-    strategy = spec.watermark
-    each = [one for _, one in strategy.inputs] if isinstance(strategy, Several) else [strategy]
-    return any(isinstance(one, BoundedDisorder) and one.per_record for one in each)
 
 
 def _publishes_late(spec: WindowSpec) -> bool:

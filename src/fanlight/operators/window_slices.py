@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from fanlight.kernels.apart import Sliced, merge_apart, partial_apart
 from fanlight.kernels.groups import Ints
-from fanlight.kernels.keys import encode_loosely
-from fanlight.kernels.pairs import locate
+from fanlight.kernels.keys import encode_loosely, encode_together
 from fanlight.kernels.slicing import covered
 from fanlight.kernels.window_merge import Panes, in_any, is_sparse, merge_windows
 from fanlight.operators.log import PartialLog
@@ -74,9 +73,10 @@ class WindowSlices:
         rows = self.rows(windows)
         if not keys:
             return rows
-        nowhere = np.zeros(max(len(rows), count), np.int64)
-        known = locate(nowhere[:count], keys, nowhere[: len(rows)], rows.keys)
-        return rows.take(np.flatnonzero(known >= 0))
+        found, wanted, codes = encode_together(keys, count, rows.keys, len(rows))
+        is_wanted = np.zeros(found.count, np.bool_)
+        is_wanted[wanted] = True
+        return rows.take(np.flatnonzero(is_wanted[codes]))
 
     def retire(self, through: int) -> None:
         """Delete the slices whose last window is `through` or before."""

@@ -16,7 +16,7 @@ from fanlight.errors import StateError
 from fanlight.model.document import differences, to_document
 from fanlight.model.spec import WindowSpec
 
-FORMAT = 3
+FORMAT = 4
 """The version of what is kept in a checkpoint: raised when older state can no longer be read as it was meant."""
 
 Fingerprint = Mapping[str, Any]
