@@ -84,7 +84,7 @@ class Result:
 
         `target` is 'sqlite:///totals.db' or 'jdbc:…' with table=, a folder for parquet, a file of JSON lines, or a
         function of (rows, batch). Options: dead_letters= and accounting= (targets of their own), checkpoint=, name=,
-        available_now=, flush=, every=, properties=. See docs/sinks.md.
+        available_now=, flush=, every=, properties=, keep=, on_mismatch=. See docs/sinks.md.
         """
         run = self.on_spark("write_to", "Write table() yourself, or give stream() a DataFrame.")
         from fanlight.spark.writing import write

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import threading
 from contextlib import closing
@@ -18,9 +19,12 @@ from pyspark.sql.streaming import StreamingQuery
 
 import fanlight as fl
 from fanlight.errors import SinkError
+from fanlight.spark.leaving import LEAVING
 from fanlight.spark.private import private_folder
 from fanlight.spark.sinks.batch import Batch
-from fanlight.spark.writing import describe, write
+from fanlight.spark.sinks.shape import Shape
+from fanlight.spark.sinks.targets import sinks_of
+from fanlight.spark.writing import BatchWriter, describe, write
 
 from .sinks.orders import BASE, BUNDLES, DDL, SCHEMA, corrected, once, put, room_for, standing, stepped, streamed
 
@@ -166,6 +170,61 @@ def test_a_full_disk_stops_the_query_and_it_goes_on_when_there_is_room(spark: Sp
     assert asked(file, "SELECT SUM(received), SUM(dead_letters) FROM totals_accounting") == [(RECORDS, len(DEAD))]
 
 
+def test_a_checkpoint_that_was_put_back_is_refused_before_anything_is_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The checkpoint of three files comes back when six are written. Accepted, the tables go back with it."""
+    put(tmp_path / "in", BUNDLES[:3])
+    file, late, checkpoint = tmp_path / "t.db", tmp_path / "late.jsonl", tmp_path / "checkpoint"
+    target = {"target": f"sqlite:///{file}", "table": "totals", "dead_letters": late}
+    written(spark, tmp_path, **target)
+    shutil.copytree(checkpoint, tmp_path / "copy")
+    put(tmp_path / "in", BUNDLES[3:], start=3)
+    written(spark, tmp_path, **target)
+    table, newest = table_in(file), asked(file, "SELECT MAX(batch) FROM fanlight_batches")
+    shutil.rmtree(checkpoint)
+    shutil.copytree(tmp_path / "copy", checkpoint)
+    for _ in range(2):
+        with pytest.raises(StreamingQueryException, match=rf"its newest batch is {newest[0][0]}, and the checkpoint"):
+            written(spark, tmp_path, **target)
+    assert (table_in(file), asked(file, "SELECT MAX(batch) FROM fanlight_batches")) == (table, newest)
+    written(spark, tmp_path, **target, on_mismatch="accept")
+    assert table_in(file) == expected_table()
+    assert asked(file, "SELECT SUM(received), SUM(dead_letters) FROM totals_accounting") == [(RECORDS, len(DEAD))]
+    assert asked(file, "SELECT MAX(batch) FROM fanlight_batches") == newest
+
+
+def test_a_place_that_is_gone_is_refused_before_another_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "in", BUNDLES[:3])
+    file, late = tmp_path / "t.db", tmp_path / "late.jsonl"
+    target = {"target": f"sqlite:///{file}", "table": "totals", "dead_letters": late}
+    written(spark, tmp_path, **target)
+    for gone in tmp_path.glob("late.jsonl*"):
+        gone.unlink()
+    put(tmp_path / "in", BUNDLES[3:], start=3)
+    held = asked(file, "SELECT * FROM fanlight_batches")
+    with pytest.raises(
+        StreamingQueryException, match=r"late\.jsonl did not take batch .*it knows nothing of this query"
+    ):
+        written(spark, tmp_path, **target)
+    assert asked(file, "SELECT * FROM fanlight_batches") == held
+    written(spark, tmp_path, **target, on_mismatch="accept")
+    assert table_in(file) == expected_table()
+    assert [json.loads(line)["record"]["v"] for line in late.read_text().splitlines()] == [v for _, _, v in DEAD]
+
+
+def test_what_is_accepted_is_the_first_batch_of_a_start(spark: SparkSession, tmp_path: Path) -> None:
+    """The file is new to batch 3, which is accepted; a gap after it is not."""
+    run = corrected(spark.createDataFrame([], DDL))._spark
+    shape = Shape.of(run.plan, run.letters)
+    writer = BatchWriter(sinks_of(shape, tmp_path / "t.jsonl"), shape, accepts=True)
+    nothing = spark.createDataFrame([], LEAVING)
+    for number in (3, 4):
+        writer.deliver(nothing, "q", number)
+    with pytest.raises(SinkError, match="its newest batch is 4, and the checkpoint has come to 9"):
+        writer.deliver(nothing, "q", 9)
+
+
 class TestABatchDataFrame:
     """It is read and written once, as batch 0."""
 
@@ -261,3 +320,4 @@ def test_where_everything_goes_can_be_printed_and_the_docs_say_the_same(spark: S
         lines = describe(run, target, **options).splitlines()
         assert [line.partition(" →")[0] for line in lines[::2]] == ["rows", "dead letters", "accounting"]
         assert all(line.strip() in " ".join(docs.split()) for line in lines[1::2])
+    assert "accounting" not in describe(run, "/o/totals.jsonl", accounting=False)

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fanlight.errors import SpecError
 from fanlight.model.duration import Duration, DurationLike
@@ -21,6 +21,7 @@ from fanlight.spark.sinks.database import DatabaseSink
 from fanlight.spark.sinks.files import is_url
 from fanlight.spark.sinks.jdbc import JdbcDatabase
 from fanlight.spark.sinks.jvm import require_jvm
+from fanlight.spark.sinks.ledger import REFUSE, accepting
 from fanlight.spark.sinks.shape import Shape
 from fanlight.spark.sinks.sink import Sink
 from fanlight.spark.sinks.targets import Properties, Target, sinks_of
@@ -38,23 +39,28 @@ def write(
     *,
     table: str | None = None,
     dead_letters: Target | None = None,
-    accounting: Target | None = None,
+    accounting: Target | Literal[False] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     available_now: bool = False,
     flush: bool = False,
     every: DurationLike | None = None,
     name: str | None = None,
     properties: Properties | None = None,
+    keep: DurationLike | None = None,
+    on_mismatch: str = REFUSE,
 ) -> StreamingQuery | None:
     """Write a result, its dead letters and its accounting; a stream's query is started and returned.
 
     `target`, `dead_letters` and `accounting` are each the URL of a database (with `table`), a folder, a file of JSON
-    lines or a function of (rows, batch); the latter two go beside the first unless they are told where.
+    lines or a function of (rows, batch); the latter two go beside the first unless they are told where, and
+    `accounting=False` leaves it out. `keep` is how long those two stay in a database, in event time.
     `available_now` takes what is there and ends; `flush` then ends the input, so that every open window fires: the call
     returns when all is read, with the query that lets them, and a record that comes after that is a dead letter.
     `every` starts a batch that often. A batch DataFrame is written once, as batch 0 of the query `name`; without a name
-    every call is a query of its own.
+    every call is a query of its own. `on_mismatch="accept"` lets the first batch go to places that hold an older or a
+    newer state of the query than the checkpoint does, which are refused otherwise.
     """
+    accepts = accepting(on_mismatch)
     shape = Shape.of(run.plan, run.letters)
     sinks = sinks_of(
         shape,
@@ -63,11 +69,12 @@ def write(
         dead_letters=dead_letters,
         accounting=accounting,
         properties=properties,
+        keep=None if keep is None else Duration.of(keep),
     )
     _require_reach(sinks, run.source.sparkSession)
     if not run.source.isStreaming:
         _require_batch(checkpoint=checkpoint, available_now=available_now, every=every)
-        BatchWriter(sinks, shape).deliver(run.leaving(), name or f"batch-{uuid.uuid4().hex}", 0)
+        BatchWriter(sinks, shape, accepts=accepts).deliver(run.leaving(), name or f"batch-{uuid.uuid4().hex}", 0)
         return None
     if checkpoint is None:
         raise SpecError(
@@ -82,7 +89,8 @@ def write(
     lease = guard(place, Manifest.of(run))
     try:
         signals = Signals.of(place)
-        writing = run.leaving(signals.folder).writeStream.foreachBatch(BatchWriter(sinks, shape, place))
+        writer = BatchWriter(sinks, shape, place, accepts=accepts)
+        writing = run.leaving(signals.folder).writeStream.foreachBatch(writer)
         writing = writing.outputMode("append").option("checkpointLocation", place)
         if name is not None:
             writing = writing.queryName(name)
@@ -107,7 +115,7 @@ def describe(
     *,
     table: str | None = None,
     dead_letters: Target | None = None,
-    accounting: Target | None = None,
+    accounting: Target | Literal[False] | None = None,
     properties: Properties | None = None,
 ) -> str:
     """Where `write` would put each part of a result, and what is guaranteed there, a line each; nothing is written."""
@@ -124,17 +132,22 @@ def describe(
         for sink in sinks
         for part, place in sink.places.items()
     }
-    return "\n".join(lines[part] for part in Part)
+    return "\n".join(lines[part] for part in Part if part in lines)
 
 
 class BatchWriter:
     """What Spark calls with each batch. Holds plain values only: Spark Connect sends it to another process."""
 
-    def __init__(self, sinks: tuple[Sink, ...], shape: Shape, checkpoint: str | None = None) -> None:
+    def __init__(
+        self, sinks: tuple[Sink, ...], shape: Shape, checkpoint: str | None = None, *, accepts: bool = False
+    ) -> None:
+        """`accepts` concerns the first batch: that a later one follows is this object's own doing."""
         self._sinks = sinks
         self._shape = shape
         self._checkpoint = checkpoint
         self._query: str | None = None
+        self._accepts = accepts
+        self._checked = False
 
     def __call__(self, leaving: DataFrame, number: int) -> None:
         """Called by Spark, once for each batch and again for one that a crash left unfinished."""
@@ -144,11 +157,20 @@ class BatchWriter:
         self.deliver(leaving, self._query, number)
 
     def deliver(self, frame: DataFrame, query: str, number: int) -> None:
-        """Hand the batch to every sink. It is computed once: collected, or kept for the executors to write."""
+        """Hand the batch to every sink. It is computed once: collected, or kept for the executors to write.
+
+        The first is shown to every sink before any takes it, so that a refusal by one finds all as they were.
+        """
         kept = any(sink.on_executors for sink in self._sinks)
-        with computed(Leaving(query, number, frame.persist() if kept else frame, self._shape), kept=kept) as leaving:
+        coming = Leaving(query, number, frame, self._shape, accepts=self._accepts)
+        if not self._checked:
+            for sink in self._sinks:
+                sink.check(coming)
+            self._checked = True
+        with computed(coming, kept=kept) as leaving:
             for sink in self._sinks:
                 sink.write(leaving)
+        self._accepts = False
 
 
 @contextmanager
@@ -156,7 +178,7 @@ def computed(leaving: Leaving, *, kept: bool) -> Iterator[Leaving]:
     """The batch, computed now, also if every sink has it already: Spark keeps no state of a batch nobody computes."""
     try:
         if kept:
-            leaving.frame.count()
+            leaving.frame.persist().count()
         else:
             _ = leaving.batch
         yield leaving

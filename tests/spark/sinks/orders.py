@@ -109,10 +109,20 @@ def standing(rows: pa.Table, *more: str) -> dict[Any, Row]:
     return left
 
 
-def handed(shape: Shape, number: int, rows: pa.Table, *, query: str = "q", letters: pa.Table | None = None) -> Leaving:
+def handed(
+    shape: Shape,
+    number: int,
+    rows: pa.Table,
+    *,
+    query: str = "q",
+    letters: pa.Table | None = None,
+    watermark: datetime | None = None,
+    accepts: bool = False,
+) -> Leaving:
     """A batch as a sink on the driver is handed it: such a sink does not ask where it was computed."""
     account = {"batch": number, "shard": 0, "received": 3, "accepted": 2, "duplicates": 0, "dead_letters": 1}
-    leaving = Leaving(query, number, None, shape)
+    account["watermark"] = watermark
+    leaving = Leaving(query, number, None, shape, accepts=accepts)
     leaving.batch = Batch(
         query,
         number,

@@ -5,6 +5,6 @@
                       └─► CallSink         a user's function                one call a batch
     leaving ────────────► FolderSink       parquet, by the executors        one subfolder a batch
 
-A sink says what it guarantees (`guarantee`), and all but the last but one know which batches they hold, so that a batch
-that Spark repeats after a crash changes nothing.
+A sink says what it guarantees (`guarantee`). All but a function keep a `Ledger`: a batch that Spark repeats after a
+crash changes nothing, and one that does not follow what the place holds is refused.
 """

@@ -58,11 +58,13 @@ class Batch:
 class Leaving:
     """One batch on its way: a frame for sinks that let the executors write, the same collected for all others."""
 
-    def __init__(self, query: str, number: int, frame: DataFrame, shape: Shape) -> None:
+    def __init__(self, query: str, number: int, frame: DataFrame, shape: Shape, *, accepts: bool = False) -> None:
+        """`accepts` says that a place takes the batch also if it does not follow what the place holds."""
         self.query = query
         self.number = number
         self.frame = frame
         self.shape = shape
+        self.accepts = accepts
 
     @property
     def session(self) -> SparkSession:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fanlight.model.duration import Duration
+from fanlight.model.timestamp import EARLIEST
 from fanlight.spark.sinks.batch import Batch, Leaving, Part
+from fanlight.spark.sinks.ledger import Ledger
 from fanlight.spark.sinks.shape import Shape
 from fanlight.spark.sinks.shown import Secrets
 from fanlight.spark.sinks.sink import blamed
@@ -24,6 +29,10 @@ class Connection(Protocol):
 
     def quoted(self, name: str) -> str:
         """An identifier as the database wants it, letter for letter."""
+        ...
+
+    def has(self, table: Table) -> bool:
+        """Whether the table is there."""
         ...
 
     def ensure(self, table: Table) -> None:
@@ -73,6 +82,8 @@ class DatabaseSink:
     database: Database
     tables: tuple[tuple[Part, str], ...]
     shape: Shape
+    keep: Duration | None = None
+    """How long dead letters and accounting stay, in event time; None for ever."""
 
     guarantee: ClassVar[str] = (
         "exactly once: rows, dead letters, accounting and the number of the batch are committed in one transaction, "
@@ -85,36 +96,70 @@ class DatabaseSink:
         """Database and table of each part."""
         return {part: f"{self.database.address}, table {name}" for part, name in self.tables}
 
+    def check(self, leaving: Leaving) -> None:
+        """Refuse a batch that does not follow what the tables hold; nothing is created."""
+        with self._connected(leaving) as connection:
+            for _, table in self._tables():
+                self._require(connection, table, leaving)
+
     def write(self, leaving: Leaving) -> None:
         """Upsert and delete by (keys, window); add dead letters and accounting; note the batch. All, or nothing."""
         batch = leaving.batch
+        with self._connected(leaving) as connection:
+            tables = self._tables()
+            missing = [table for _, table in tables if not connection.has(table)]
+            for table in missing:
+                self._require(connection, table, leaving)
+            for table in {*missing, *(_batches_beside(table) for _, table in tables)}:
+                connection.ensure(table)
+            with connection.transaction():
+                ledgers = [self._ledger(connection, table, leaving.query) for _, table in tables]
+                takes = [ledger.takes(leaving.number, accepts=leaving.accepts) for ledger in ledgers]
+                for (part, table), ledger, taken in zip(tables, ledgers, takes, strict=True):
+                    if taken:
+                        self._apply(connection, part, table, batch, accepted=not ledger.follows(batch.number))
+
+    @contextmanager
+    def _connected(self, leaving: Leaving) -> Iterator[Connection]:
         remedy = "Free what holds it (space, lock, network, a table of other columns)."
         with (
-            blamed(self.database.address, batch.number, self.database.problems, remedy, self.database.secrets),
+            blamed(self.database.address, leaving.number, self.database.problems, remedy, self.database.secrets),
             self.database.connected(leaving) as connection,
         ):
-            tables = [(part, table_of(part, name, self.shape)) for part, name in self.tables]
-            for _, table in tables:
-                connection.ensure(table)
-                connection.ensure(_batches_beside(table))
-            with connection.transaction():
-                for part, table in tables:
-                    self._apply(connection, part, table, batch)
+            yield connection
 
-    def _apply(self, connection: Connection, part: Part, table: Table, batch: Batch) -> None:
-        """Bring one table up to this batch, unless it is there."""
-        batches = _named(connection, _batches_beside(table).name)
+    def _tables(self) -> list[tuple[Part, Table]]:
+        return [(part, table_of(part, name, self.shape)) for part, name in self.tables]
+
+    def _require(self, connection: Connection, table: Table, leaving: Leaving) -> None:
+        """Refuse a batch that does not follow, or whose table is gone though batches of it are noted."""
+        ledger = Ledger(f"{self.database.address}, table {table.name},", leaving.query, None)
+        if connection.has(_batches_beside(table)):
+            ledger = self._ledger(connection, table, leaving.query)
+        ledger.takes(leaving.number, accepts=leaving.accepts)
+        if ledger.newest is not None and not leaving.accepts and not connection.has(table):
+            gone = f"{BATCHES} notes batches up to {ledger.newest} in it, and the table is gone."
+            raise ledger.refused(leaving.number, gone)
+
+    def _ledger(self, connection: Connection, table: Table, query: str) -> Ledger:
+        """The newest batch of a query in a table."""
         newest = connection.number(
-            f"SELECT MAX({connection.quoted('batch')}) FROM {batches} "
+            f"SELECT MAX({connection.quoted('batch')}) FROM {_named(connection, _batches_beside(table).name)} "
             f"WHERE {connection.quoted('query')} = ? AND {connection.quoted('table_name')} = ?",
-            batch.query,
+            query,
             table.name,
         )
-        if newest is not None and newest >= batch.number:
-            return
+        return Ledger(f"{self.database.address}, table {table.name},", query, newest)
+
+    def _apply(self, connection: Connection, part: Part, table: Table, batch: Batch, *, accepted: bool) -> None:
+        """Bring one table up to this batch; rows that only add up make way for those of batches that come again."""
+        if accepted and part is not Part.ROWS:
+            _remove(connection, table, batch.query, "batch", ">=", pa.scalar(batch.number, pa.int64()))
         done = changes_of(part, batch, table, self.shape)
         _delete(connection, table, done.gone)
         _insert(connection, table.name, done.rows)
+        if self.keep is not None and part is not Part.ROWS and (oldest := _oldest(batch, self.keep)) is not None:
+            _remove(connection, table, batch.query, "watermark", "<", oldest)
         noted = pa.table([[batch.query], [table.name], [batch.number]], schema=_BATCHES)
         _delete(connection, _batches_beside(table), noted.select(_batches_beside(table).key))
         _insert(connection, _batches_beside(table).name, noted)
@@ -131,6 +176,22 @@ def _insert(connection: Connection, name: str, rows: pa.Table) -> None:
         columns = ", ".join(connection.quoted(column) for column in rows.column_names)
         marks = ", ".join("?" * rows.num_columns)
         connection.run(f"INSERT INTO {_named(connection, name)} ({columns}) VALUES ({marks})", rows)
+
+
+def _remove(connection: Connection, table: Table, query: str, column: str, sign: str, bound: pa.Scalar) -> None:
+    """Take away what a query added to a table on one side of a bound; null is on neither."""
+    wanted = f"{connection.quoted('query')} = ? AND {connection.quoted(column)} {sign} ?"
+    bounds = pa.table({"query": [query], column: pa.array([bound.as_py()], bound.type)})
+    connection.run(f"DELETE FROM {_named(connection, table.name)} WHERE {wanted}", bounds)
+
+
+def _oldest(batch: Batch, keep: Duration) -> pa.Scalar | None:
+    """The oldest watermark whose dead letters and accounting stay; None where no watermark is known, or all stay."""
+    newest = pc.max(batch.accounting["watermark"])
+    micros = newest.cast(pa.int64()).as_py()
+    if micros is None or micros - keep.micros < EARLIEST:
+        return None
+    return pa.scalar(micros - keep.micros, pa.int64()).cast(newest.type)
 
 
 def _delete(connection: Connection, table: Table, gone: pa.Table) -> None:

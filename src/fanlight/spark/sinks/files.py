@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +11,11 @@ from fanlight.spark.sinks.jvm import require_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from fanlight.spark.sinks.batch import Leaving
+
+_DRAFT = ".new"
+"""Added to the name of a small file while it is written."""
 
 
 class Files(Protocol):
@@ -23,12 +29,18 @@ class Files(Protocol):
         """What a small file says, if it is there."""
         ...
 
-    def create(self, path: str, text: str) -> None:
-        """Write a small file, with its folders; a reader sees all of it or none."""
+    def names(self, path: str) -> list[str]:
+        """What is in a folder; nothing if it is not there."""
+        ...
+
+    def put(self, path: str, text: str) -> None:
+        """Write a small file, with its folders, in the place of what was there; killed at any moment, `text` finds
+        the old or the new one, whole.
+        """
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Give a folder its place, which is free."""
+        """Give a folder its place, which is free; its files are on the disk before."""
         ...
 
 
@@ -42,19 +54,26 @@ class LocalFiles:
     def text(self, path: str) -> str | None:
         """What a small file says, if it is there."""
         file = Path(path)
-        return file.read_text(encoding="utf-8") if file.exists() else None
+        return file.read_bytes().decode(errors="replace") if file.exists() else None
 
-    def create(self, path: str, text: str) -> None:
+    def names(self, path: str) -> list[str]:
+        """What is in a folder; nothing if it is not there."""
+        folder = Path(path)
+        return sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+
+    def put(self, path: str, text: str) -> None:
         """Write the file beside its place and move it there."""
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f"{file.name}.new")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(file)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        replace(Path(path), text)
 
     def rename(self, source: str, target: str) -> None:
         """One call of the operating system: nobody sees a part."""
-        Path(source).rename(target)
+        place = Path(target)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        for file in [*Path(source).iterdir(), Path(source)]:
+            _sync(file)
+        Path(source).rename(place)
+        _sync(place.parent)
 
 
 class HadoopFiles:
@@ -69,26 +88,35 @@ class HadoopFiles:
         return bool(self._files.exists(self._path(path)))
 
     def text(self, path: str) -> str | None:
-        """What a small file says, if it is there."""
-        if not self.exists(path):
+        """What a small file says, if it is there; else what was to take its place when everything ended."""
+        place = next((place for place in (path, f"{path}{_DRAFT}") if self.exists(place)), None)
+        if place is None:
             return None
-        handle = self._files.open(self._path(path))
+        handle = self._files.open(self._path(place))
         try:
-            return bytes(handle.readAllBytes()).decode()
+            return bytes(handle.readAllBytes()).decode(errors="replace")
         finally:
             handle.close()
 
-    def create(self, path: str, text: str) -> None:
-        """Write the file beside its place and move it there."""
-        draft = f"{path}.new"
-        overwrite = True
+    def names(self, path: str) -> list[str]:
+        """What is in a folder; nothing if it is not there."""
+        if not self.exists(path):
+            return []
+        return sorted(str(status.getPath().getName()) for status in self._files.listStatus(self._path(path)))
+
+    def put(self, path: str, text: str) -> None:
+        """Write the file beside its place and move it there. Not every file system can rename over another file."""
+        draft = f"{path}{_DRAFT}"
+        overwrite = recursive = True
         handle = self._files.create(self._path(draft), overwrite)
         handle.write(bytearray(text.encode()))
         handle.close()
+        self._files.delete(self._path(path), not recursive)
         self.rename(draft, path)
 
     def rename(self, source: str, target: str) -> None:
         """As atomic as the file system's own rename."""
+        self._files.mkdirs(self._path(target).getParent())
         if not self._files.rename(self._path(source), self._path(target)):
             raise OSError(f"{source} could not be renamed to {target}")
 
@@ -96,14 +124,34 @@ class HadoopFiles:
         return self._jvm.org.apache.hadoop.fs.Path(path)
 
 
+def replace(file: Path, text: str) -> None:
+    """Put a small file in the place of another at once, and only when all of it is on the disk."""
+    draft = file.with_name(f"{file.name}{_DRAFT}")
+    with draft.open("w", encoding="utf-8") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    draft.replace(file)
+    _sync(file.parent)  # a rename is on the disk when its folder is
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or what a folder lists, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def is_url(path: str) -> bool:
     """Whether a path names its file system."""
     return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:", path) is not None
 
 
-def files_of(path: str, session: SparkSession) -> Files:
-    """The file system a path lies on."""
+def files_of(path: str, leaving: Leaving) -> Files:
+    """The file system a path lies on; that of a URL is known to the session of the batch."""
     if not is_url(path):
         return LocalFiles()
-    require_jvm(session, path)
-    return HadoopFiles(session, path)
+    require_jvm(leaving.session, path)
+    return HadoopFiles(leaving.session, path)

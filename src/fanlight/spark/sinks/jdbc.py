@@ -21,6 +21,9 @@ from fanlight.spark.sinks.tables import Table
 _ROWS = 1_000
 """So many rows are sent to the database at a time."""
 
+_PATIENCE = 10
+"""Seconds until a connection that does not answer is taken to be lost."""
+
 
 @dataclass(frozen=True, repr=False)
 class JdbcDatabase:
@@ -80,11 +83,20 @@ class JdbcConnection:
         """An identifier in the database's own quotes, letter for letter."""
         return self._quote + name.replace(self._quote, self._quote * 2) + self._quote if self._quote else name
 
-    def ensure(self, table: Table) -> None:
-        """Create the table, and the index its rows are found by; a table that is there is used as it is."""
+    def has(self, table: Table) -> bool:
+        """Whether the table is there."""
         name = ".".join(self.quoted(piece) for piece in table.name.split("."))
         if self._answers(f"SELECT 1 FROM {name} WHERE 1 = 0"):
+            return True
+        if not self._connection.isValid(_PATIENCE):  # then it says nothing about tables
+            raise Py4JError("the connection is lost")
+        return False
+
+    def ensure(self, table: Table) -> None:
+        """Create the table, and the index its rows are found by; a table that is there is used as it is."""
+        if self.has(table):
             return
+        name = ".".join(self.quoted(piece) for piece in table.name.split("."))
         columns = ", ".join(
             f"{self.quoted(column.name)} {self._dialect.declared(column.type, is_key=column.name in table.key)}"
             for column in table.schema

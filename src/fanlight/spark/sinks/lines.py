@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,16 @@ from typing import ClassVar
 
 from fanlight.errors import SinkError
 from fanlight.spark.sinks.batch import Leaving, Part
+from fanlight.spark.sinks.files import replace
+from fanlight.spark.sinks.ledger import Ledger
+from fanlight.spark.sinks.note import opened, sealed
 from fanlight.spark.sinks.sink import blamed
 from fanlight.spark.sinks.text import lines
 
 SIDECAR = ".fanlight"
 """Added to the file's name."""
+
+_REMEDY = "Free space, or make the file writable."
 
 
 @dataclass(frozen=True)
@@ -39,35 +43,52 @@ class LinesSink:
         """The file."""
         return {self.part: self.path}
 
+    def check(self, leaving: Leaving) -> None:
+        """Refuse a batch that does not follow what the file holds; nothing is touched."""
+        with blamed(self.path, leaving.number, (OSError,), _REMEDY):
+            self._ledger(leaving, self._noted(leaving)).takes(leaving.number, accepts=leaving.accepts)
+
     def write(self, leaving: Leaving) -> None:
         """Append the batch and note it, unless it is noted."""
         file = Path(self.path)
-        with blamed(self.path, leaving.number, (OSError,), "Free space, or make the file writable."):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            noted = self._claimed(leaving.query, leaving.number)
-            if noted.batch >= leaving.number:
+        with blamed(self.path, leaving.number, (OSError,), _REMEDY):
+            noted = self._noted(leaving)
+            if not self._ledger(leaving, noted).takes(leaving.number, accepts=leaving.accepts):
                 return
+            if noted is None:  # the file is claimed before it holds anything, so that one of others is known
+                file.parent.mkdir(parents=True, exist_ok=True)
+                noted = _Noted(leaving.query, -1, 0)
+                _note(file, noted)
             text = "".join(f"{line}\n" for line in lines(leaving.batch.part(self.part)))
             length = _appended(file, noted.length, text.encode())
             _note(file, _Noted(leaving.query, leaving.number, length))
 
-    def _claimed(self, query: str, number: int) -> _Noted:
-        """What is noted about the file. The first batch notes that it is empty, so that a file of others is known."""
-        file = Path(self.path)
-        noted = _noted(file)
+    def _ledger(self, leaving: Leaving, noted: _Noted | None) -> Ledger:
+        return Ledger(self.path, leaving.query, None if noted is None or noted.batch < 0 else noted.batch)
+
+    def _noted(self, leaving: Leaving) -> _Noted | None:
+        """What is noted about the file, if that fits the file and the query."""
+        file, number = Path(self.path), leaving.number
+        noted, length = _noted(file), file.stat().st_size if file.exists() else 0
         if noted is None:
-            if file.exists() and file.stat().st_size:
+            if length:
                 raise SinkError(
-                    f"write_to: {self.path} did not take batch {number}: it holds {file.stat().st_size} bytes that "
+                    f"write_to: {self.path} did not take batch {number}: it holds {length} bytes that "
                     f"nothing says Fanlight wrote ({self.path}{SIDECAR} is not there). Name another file, or move it."
                 )
-            noted = _Noted(query, -1, 0)
-            _note(file, noted)
-        if noted.query != query:
+            return None
+        if noted.query != leaving.query:
             raise SinkError(
-                f"write_to: {self.path} did not take batch {number} of query {query!r}: it belongs to query "
+                f"write_to: {self.path} did not take batch {number} of query {leaving.query!r}: it belongs to query "
                 f"{noted.query!r}, and one file takes the batches of one query. Name another file, or remove it "
                 f"with its {SIDECAR} if the other is done with it."
+            )
+        if length < noted.length:
+            raise SinkError(
+                f"write_to: {self.path} did not take batch {number}: {_found(file, length)}, and {file.name}{SIDECAR} "
+                f"notes {noted.length} bytes up to batch {noted.batch}, so rows that were written are lost. Nothing "
+                "was appended. Put the file back as it was. Or move both away, and start once with "
+                'on_mismatch="accept": the query goes on in a new file, which then begins with this batch.'
             )
         return noted
 
@@ -88,23 +109,21 @@ def committed_length(path: str | Path) -> int:
 
 
 def _noted(file: Path) -> _Noted | None:
+    sidecar = _sidecar(file)
     try:
-        text = _sidecar(file).read_text(encoding="utf-8")
+        text = sidecar.read_bytes().decode(errors="replace")
     except FileNotFoundError:
         return None
-    return _Noted(**json.loads(text))
+    return _Noted(**opened(text, str(sidecar)))
 
 
 def _note(file: Path, noted: _Noted) -> None:
     """Replace the sidecar at once, and only when all of it is on the disk."""
-    draft = file.with_name(f"{file.name}{SIDECAR}.new")
-    content = json.dumps({"query": noted.query, "batch": noted.batch, "length": noted.length})
-    with draft.open("w", encoding="utf-8") as handle:
-        handle.write(content + "\n")
-        handle.flush()
-        os.fsync(handle.fileno())
-    draft.replace(_sidecar(file))
-    _sync_folder(file.parent)
+    replace(_sidecar(file), sealed({"query": noted.query, "batch": noted.batch, "length": noted.length}))
+
+
+def _found(file: Path, length: int) -> str:
+    return f"it holds {length} bytes" if file.exists() else "the file is gone (0 bytes)"
 
 
 def _appended(file: Path, length: int, data: bytes) -> int:
@@ -123,12 +142,3 @@ def _appended(file: Path, length: int, data: bytes) -> int:
 
 def _sidecar(file: Path) -> Path:
     return file.with_name(file.name + SIDECAR)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename is on the disk when its folder is."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -26,6 +26,13 @@ class Sink(Protocol):
         """Where each part goes, as a user would write it; nothing secret."""
         ...
 
+    def check(self, leaving: Leaving) -> None:
+        """Refuse a batch that does not follow what the place holds, before any sink has written.
+
+        Called with the first batch of a start; `write` refuses the same, for its own place.
+        """
+        ...
+
     def write(self, leaving: Leaving) -> None:
         """Take the batch, whole or not at all; a batch that is there already is left as it is."""
         ...

@@ -61,6 +61,12 @@ class SqliteConnection:
         """An identifier, letter for letter."""
         return '"' + name.replace('"', '""') + '"'
 
+    def has(self, table: Table) -> bool:
+        """Whether the table is there."""
+        schema, dot, own = table.name.rpartition(".")
+        about = f"{self.quoted(schema)}{dot}table_info" if dot else "table_info"
+        return bool(self._connection.execute(f"PRAGMA {about}({self.quoted(own)})").fetchall())
+
     def ensure(self, table: Table) -> None:
         """Create the table, and the index its rows are found by, if they are not there."""
         name = self._named(table.name)

@@ -17,7 +17,7 @@ _PANE = ("timing", "index", "is_last")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a database: its columns, and which of them name a row; without any, rows are only added."""
+    """A table of a database: its columns, and those its rows are found by; a result has one row for each `key`."""
 
     name: str
     schema: pa.Schema
@@ -29,7 +29,7 @@ def table_of(part: Part, name: str, shape: Shape) -> Table:
     empty = Batch("", 0, shape.rows.empty_table(), shape.dead_letters.empty_table(), ACCOUNTING.empty_table())
     schema = _flat(part, empty, shape).schema
     if part is not Part.ROWS:
-        return Table(name, schema)
+        return Table(name, schema, ("query", "batch"))
     _require_distinct(schema, name)
     increment = ("pane_index",) if shape.increments else ()
     return Table(name, schema, (*shape.keys, "window_start", "window_end", *increment))

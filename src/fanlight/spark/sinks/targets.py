@@ -6,9 +6,13 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qs
 
+import pyarrow as pa
+
 from fanlight.errors import SpecError
+from fanlight.model.duration import Duration
 from fanlight.spark.sinks.batch import Part
 from fanlight.spark.sinks.calling import CallSink, Function
 from fanlight.spark.sinks.database import Database, DatabaseSink
@@ -44,22 +48,26 @@ def sinks_of(
     *,
     table: str | None = None,
     dead_letters: Target | None = None,
-    accounting: Target | None = None,
+    accounting: Target | Literal[False] | None = None,
     properties: Properties | None = None,
+    keep: Duration | None = None,
 ) -> tuple[Sink, ...]:
     """The sinks of a result; every part goes somewhere, and those of one database go there together.
 
+    Accounting alone may go nowhere, if it is False.
+
     Functions come last, so that they are not called again because another sink failed.
     """
-    wanted: dict[Part, Target | None] = {
+    placed: dict[Part, Target | Literal[False] | None] = {
         Part.ROWS: target,
         Part.DEAD_LETTERS: dead_letters if dead_letters is not None else _beside(target, Part.DEAD_LETTERS),
         Part.ACCOUNTING: accounting if accounting is not None else _beside(target, Part.ACCOUNTING),
     }
+    wanted = {part: None if place is False else place for part, place in placed.items()}
     sinks: list[Sink] = []
     databases: dict[Database, list[tuple[Part, str]]] = {}
     for part, place in wanted.items():
-        if place is None:  # handed over with the rows
+        if place is None:  # handed over with the rows, or not wanted
             continue
         database = None if callable(place) else _database(os.fspath(place), properties)
         if database is not None:
@@ -73,10 +81,25 @@ def sinks_of(
     if properties is not None and not any(isinstance(database, JdbcDatabase) for database in databases):
         raise SpecError("write_to: `properties` are for a JDBC driver, and no target is 'jdbc:...'. Leave them out.")
     for database, tables in databases.items():
-        sinks.append(DatabaseSink(database, tuple(tables), shape))
+        sinks.append(DatabaseSink(database, tuple(tables), shape, keep))
+    if keep is not None:
+        _require_kept(keep, databases, shape)
     _require_apart(sinks)
     _require_fit(sinks, shape)
     return tuple(sorted(sinks, key=lambda sink: isinstance(sink, CallSink)))
+
+
+def _require_kept(keep: Duration, databases: dict[Database, list[tuple[Part, str]]], shape: Shape) -> None:
+    """Refuse a `keep` that nothing would go by."""
+    if not any(part is not Part.ROWS for tables in databases.values() for part, _ in tables):
+        raise SpecError(
+            f"write_to: `keep` ({keep}) is how long dead letters and accounting stay in a database, and neither goes "
+            "to one. Leave it out, or give them one, as in dead_letters='sqlite:///late.db'."
+        )
+    if not pa.types.is_timestamp(shape.dead_letters.field("watermark").type):
+        raise SpecError(
+            f"write_to: `keep` ({keep}) goes by event time, and windows over positions have none. Leave it out."
+        )
 
 
 def _file_or_function(part: Part, place: Target, shape: Shape) -> Sink:

@@ -1,0 +1,121 @@
+"""The places that keep a ledger and need no JVM, each with the batches of one query, and what is in them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from abc import ABC, abstractmethod
+from contextlib import closing
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fanlight.spark.sinks.batch import Leaving, Part
+from fanlight.spark.sinks.folder import FolderSink
+from fanlight.spark.sinks.lines import LinesSink
+from fanlight.spark.sinks.sink import Sink
+from fanlight.spark.sinks.targets import sinks_of
+
+from .orders import BUNDLES, corrected, handed, shape_of, stepped
+
+SHAPE = shape_of(corrected)
+FIRED = [*stepped(corrected, BUNDLES[:3]), *stepped(corrected, BUNDLES)[3:]]
+"""What the batches fire: the fourth and the last nothing, which are noted all the same."""
+
+
+class ArrowFolder(FolderSink):
+    """The folder as it is, but that Arrow writes the files where executors would."""
+
+    def _staged(self, leaving: Leaving, staging: str, *, even_empty: bool) -> bool:
+        rows = leaving.batch.part(self.part)
+        if not even_empty and not len(rows):
+            return False
+        shutil.rmtree(staging, ignore_errors=True)
+        Path(staging).mkdir(parents=True)
+        for place, piece in enumerate((rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2))):
+            pq.write_table(piece, f"{staging}/part-{place}.parquet")
+        return True
+
+
+class Place(ABC):
+    """A sink in a folder of its own."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    @abstractmethod
+    def sink(self) -> Sink:
+        """The sink, as after a restart: it remembers nothing."""
+
+    @abstractmethod
+    def content(self) -> Any:
+        """All that a reader finds."""
+
+    def write(self, *batches: int, accepts: bool = False) -> None:
+        for number in batches:
+            self.sink.write(self.batch(number, accepts=accepts))
+
+    def batch(self, number: int, *, accepts: bool = False) -> Leaving:
+        return handed(SHAPE, number, FIRED[number], accepts=accepts)
+
+    def bytes(self) -> dict[str, bytes]:
+        """Every file, to see that nothing was touched."""
+        return {str(file): file.read_bytes() for file in sorted(self.folder.rglob("*")) if file.is_file()}
+
+
+class SqlitePlace(Place):
+    kind = "sqlite"
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "t.db"
+
+    @property
+    def sink(self) -> Sink:
+        (sink,) = sinks_of(SHAPE, f"sqlite:///{self.file}", table="totals")
+        return sink
+
+    def content(self) -> Any:
+        with closing(sqlite3.connect(self.file)) as connection:
+            rows = sorted(connection.execute("SELECT * FROM totals"), key=repr)
+            return rows, list(connection.execute("SELECT batch FROM totals_accounting ORDER BY rowid"))
+
+
+class LinesPlace(Place):
+    kind = "lines"
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "t.jsonl"
+
+    @property
+    def sink(self) -> Sink:
+        return LinesSink(str(self.file), Part.ROWS)
+
+    def content(self) -> Any:
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
+
+
+class FolderPlace(Place):
+    kind = "folder"
+
+    @property
+    def sink(self) -> Sink:
+        return ArrowFolder(str(self.folder / "t"), Part.ROWS, SHAPE)
+
+    def content(self) -> Any:
+        folders = sorted((self.folder / "t").glob("batch=*"))
+        return [(folder.name, _read(folder)) for folder in folders]
+
+
+def _read(folder: Path) -> list[Any]:
+    return pa.concat_tables(pq.ParquetFile(file).read() for file in sorted(folder.glob("*.parquet"))).to_pylist()
+
+
+PLACES: dict[str, type[Place]] = {place.kind: place for place in (SqlitePlace, LinesPlace, FolderPlace)}
