@@ -13,6 +13,7 @@ import pytest
 
 import fanlight as fl
 from fanlight.model.timestamp import EARLIEST, LATEST
+from fanlight.operators.accounting import Accounting
 
 from .readings import DAY, S, run, values
 
@@ -41,7 +42,7 @@ class TestTimes:
             (5, "time_out_of_range"),
             (7, "time_out_of_range"),
         ]
-        assert result.accounting.as_dict() == {"received": 8, "accepted": 2, "duplicates": 0, "dead_letters": 6}
+        assert result.accounting == Accounting(8, 2, 0, 6)
 
     def test_beyond_the_calendar_are_dead_letters_and_move_no_watermark(self) -> None:
         """A number of seconds that was a number of milliseconds is the year 55 000; the next record is not late."""
@@ -187,7 +188,7 @@ class TestNothing:
         result = run(source)
         assert result.table().num_rows == result.dead_letters.num_rows == 0
         assert list(result) == []
-        assert result.accounting.as_dict() == {"received": 0, "accepted": 0, "duplicates": 0, "dead_letters": 0}
+        assert result.accounting == Accounting(0, 0, 0, 0)
 
     def test_has_columns_if_they_were_declared(self) -> None:
         schema = pa.schema({"ts": pa.int64(), "k": pa.string()})

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import fanlight as fl
 from fanlight.model.timestamp import timestamp
+from fanlight.operators.accounting import Accounting
 
 S = 1_000_000
 ORDERS = pa.table(
@@ -94,7 +95,7 @@ class TestSources:
     def test_every_kind_gives_the_same_rows(self, kind: str, rows: int | None) -> None:
         result = totals(SOURCES[kind](), rows=rows)
         assert said(result.table(), "n", "total") == TOTALS
-        assert result.accounting.as_dict() == {"received": 6, "accepted": 6, "duplicates": 0, "dead_letters": 0}
+        assert result.accounting == Accounting(6, 6, 0, 0)
         assert result.dead_letters.num_rows == 0
 
     def test_a_generator_is_read_as_rows_are_asked_for(self) -> None:
@@ -186,7 +187,7 @@ class TestResults:
     def test_after_the_last_batch_the_counts_and_the_dead_letters_are_there(self) -> None:
         result = totals([{"ts": 1, "k": "a", "v": 1}, {"ts": None, "k": "b", "v": 2}])
         assert sum(batch.num_rows for batch in result) == 1
-        assert result.accounting.as_dict() == {"received": 2, "accepted": 1, "duplicates": 0, "dead_letters": 1}
+        assert result.accounting == Accounting(2, 1, 0, 1)
         assert result.dead_letters.column("reason").to_pylist() == ["null_time"]
 
     def test_there_is_a_pane_only_where_one_can_fire_more_than_once(self) -> None:
@@ -202,7 +203,7 @@ class TestResults:
     def test_a_dead_letter_has_its_reason_its_watermark_and_the_whole_record(self) -> None:
         """Without delay the record at 12 moves the watermark to 12, and the one at 9 comes when [0, 10) is over."""
         result = fl.stream(ORDERS, time="ts", unit="s", rows=1).window(fl.tumbling("10 s")).agg(n=fl.count())
-        assert result.accounting.as_dict() == {"received": 6, "accepted": 4, "duplicates": 0, "dead_letters": 2}
+        assert result.accounting == Accounting(6, 4, 0, 2, missed_windows=2)
         assert result.dead_letters.to_pylist() == [
             {
                 "reason": "expired",

@@ -65,6 +65,12 @@ class Anchors:
         starts = times if self.anchor is Anchor.FORWARD else times - (self.length - self.tick)
         return self._not_before(starts) + self.length
 
+    def past_own(self, times: Ints, through: int) -> int:
+        """How many windows that records at these times have for themselves end at `through` or before."""
+        if not len(times) or self.own_ends(times.min(keepdims=True))[0] > through:
+            return 0
+        return int(np.count_nonzero(self.own_ends(times) <= through))
+
     def hold(self, codes: Ints, times: Ints, of: Ints, at: Ints, after: Ints) -> Bools:
         """Whether a window of these rows, which lie in order, holds key `of[i]` at `at[i]` and ends after `after[i]`.
 

@@ -16,12 +16,14 @@ from fanlight.operators.plan import MOMENT
 
 @dataclass(slots=True)
 class Accounting:
-    """`received = accepted + duplicates + dead_letters`, after every step."""
+    """`received = accepted + duplicates + dead_letters`, after every step; and what else is counted beside that."""
 
     received: int = 0
     accepted: int = 0
     duplicates: int = 0
     dead_letters: int = 0
+    missed_windows: int = 0
+    """How many windows of their own records were not taken into: expired, or their pane had finished."""
 
     @property
     def adds_up(self) -> bool:

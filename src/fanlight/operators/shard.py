@@ -22,6 +22,7 @@ from fanlight.operators.correctable import CorrectablePanes
 from fanlight.operators.folded import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.messages import Messages
+from fanlight.operators.missed import missed_by_folded
 from fanlight.operators.once import OncePanes
 from fanlight.operators.panes import Content, Moment, Panes, Signal
 from fanlight.operators.plan import Plan
@@ -148,6 +149,7 @@ class ShardOperator:
         if folded is not None:
             self.arrived += folded.records
             self.accounting.accepted += folded.records
+            self.accounting.missed_windows += missed_by_folded(self.plan.slicing, folded, moment.expired_before)
         if taken or folded:
             taken = self._panes.take_in(taken or None, folded, moment)
         if taken:
@@ -216,7 +218,7 @@ class ShardOperator:
         self.clock = index.get("clock", 0)
         self.arrived = index.get("arrived", 0)
         self.notes = index.get("notes", {})
-        for name, count in index.get("accounting", Accounting().as_dict()).items():
+        for name, count in {**Accounting().as_dict(), **index.get("accounting", {})}.items():
             setattr(self.accounting, name, count)
         plan, store = self.plan, self._store
         self._messages = Messages(plan, store) if plan.keeps_messages else None

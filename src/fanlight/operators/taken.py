@@ -13,6 +13,7 @@ from fanlight.model.letters import Reason
 from fanlight.model.semantics import LateBy
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.lateness import Lateness
+from fanlight.operators.missed import missed_windows
 from fanlight.operators.plan import Plan, plain, values_of
 
 
@@ -88,6 +89,12 @@ def buried(taken: Taken, dead: Bools, reason: Reason, letters: DeadLetters, acco
     return taken.where(~dead)
 
 
+def buried_each(taken: Taken, dead: Bools, reason: Reason, letters: DeadLetters, accounting: Accounting) -> Taken:
+    """The same where a record has one window for itself, and those that are dead have missed it."""
+    accounting.missed_windows += int(np.count_nonzero(dead))
+    return buried(taken, dead, reason, letters, accounting)
+
+
 def judge(
     plan: Plan, lateness: Lateness, bundle: Bundle, arrived: int, letters: DeadLetters, accounting: Accounting
 ) -> Taken:
@@ -102,6 +109,7 @@ def judge(
     if not is_aligned(plan.spec.window):
         return taken  # what becomes of a record depends on others of its key; their panes will tell
     verdict = _verdict(plan, lateness, taken)
+    accounting.missed_windows += missed_windows(plan.slicing, slices, expired, None if verdict is None else verdict[1])
     if verdict is None:
         return taken
     homeless, dead = verdict

@@ -61,6 +61,7 @@ class TriggeredPanes:
             finished = (rows >= 0) & frame.state["finished"][rows]
             if finished.any():
                 assert taken is not None  # what can finish is never folded before it comes
+                self._accounting.missed_windows += int(brought.partials.rows[finished].sum())
                 taken = buried(taken, brought.only_in(finished), Reason.FINISHED, self._letters, self._accounting)
                 brought, rows = brought.where(~finished), rows[~finished]
         self._add(frame, rows, brought, moment)

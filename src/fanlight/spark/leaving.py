@@ -15,7 +15,7 @@ from fanlight.spark.transit import packed
 
 FIRING, LETTER, ACCOUNT = "firing", "letter", "account"
 
-COUNTS = ("received", "accepted", "duplicates", "dead_letters")
+COUNTS = ("received", "accepted", "duplicates", "dead_letters", "missed_windows")
 LEAVING = (
     "kind string, payload binary, stage int, batch bigint, shard int, "
     + ", ".join(f"{count} bigint" for count in COUNTS)

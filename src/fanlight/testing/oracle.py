@@ -87,7 +87,8 @@ class Oracle:
             if expired(self.spec, pane.window, self._reach(pane)):
                 del self.panes[pane.key, pane.window]
         letters = _letters(step.records, read, intake)
-        return Outcome(tuple(firings), letters, len(step.records), intake.accepted)
+        missed = intake.missed_windows
+        return Outcome(tuple(firings), letters, len(step.records), intake.accepted, missed_windows=missed)
 
     def _reach(self, pane: Pane) -> Reach:
         return self.time.reach.of(pane.key)

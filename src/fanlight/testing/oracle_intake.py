@@ -31,6 +31,7 @@ class Intake:
     replaced: list[Pane] = field(default_factory=list)
     dead: dict[int, Reason] = field(default_factory=dict)
     accepted: int = 0
+    missed_windows: int = 0
 
 
 class Joining(Protocol):
@@ -50,11 +51,14 @@ class Given:
     def take_in(self, arrivals: Sequence[Arrival], before: Reach) -> Intake:
         intake = Intake()
         for arrival in arrivals:
-            windows = self._judge(arrival)
+            theirs = windows_of(self.spec, arrival.record, arrival.time)
+            windows = self._judge(arrival, theirs)
             if isinstance(windows, Reason):
                 intake.dead[arrival.number] = windows
+                intake.missed_windows += len(theirs)
                 continue
             intake.accepted += 1
+            intake.missed_windows += len(theirs) - len(windows)
             for window in windows:
                 place = (arrival.key, window)
                 pane = self.panes.setdefault(place, Pane(*place, Node.of(self.spec.trigger)))
@@ -63,9 +67,8 @@ class Given:
                 intake.told.setdefault(place, []).append(entry)
         return intake
 
-    def _judge(self, arrival: Arrival) -> list[Window] | Reason:
-        """The windows a record joins, or why it joins none."""
-        windows = windows_of(self.spec, arrival.record, arrival.time)
+    def _judge(self, arrival: Arrival, windows: list[Window]) -> list[Window] | Reason:
+        """Those of its windows that a record joins, or why it joins none."""
         if not windows:
             return Reason.NO_WINDOW
         if too_far_back(self.spec, arrival.time, arrival.reach):

@@ -53,6 +53,8 @@ class Sessions:
             finished = [pane for pane in ours if pane.trigger.finished]
             accepted = self._judge(came, live, finished, intake)
             intake.accepted += len(accepted)
+            fates = [intake.dead.get(arrival.number) for arrival in came]
+            intake.missed_windows += fates.count(Reason.EXPIRED) + fates.count(Reason.FINISHED)
             for cluster in self._clusters(live, accepted):
                 if cluster.new:
                     self._form_anew(key, cluster, before, intake)

@@ -31,6 +31,9 @@ class Slides:
         for key, came in by_key(arrivals):
             accepted = self._judge(key, came, before, intake)
             intake.accepted += len(accepted)
+            fates = [intake.dead.get(arrival.number) for arrival in came]
+            intake.missed_windows += fates.count(Reason.EXPIRED) + fates.count(Reason.FINISHED)
+            intake.missed_windows += sum(self._misses_its_own(arrival, before) for arrival in accepted)
             self.held.setdefault(key, []).extend(accepted)
             for window in self._windows(self.held[key]):
                 if not expired(self.spec, window, before):
@@ -78,6 +81,12 @@ class Slides:
         """Whether every window that holds the record has finished."""
         panes = [self.panes.get((key, window)) for window in windows if _holds(window, arrival)]
         return bool(panes) and all(pane is not None and pane.trigger.finished for pane in panes)
+
+    def _misses_its_own(self, arrival: Arrival, before: Reach) -> bool:
+        """Whether an accepted record counts in windows of others only."""
+        own = self._own(arrival)
+        pane = self.panes.get((arrival.key, own))
+        return expired(self.spec, own, before) or (pane is not None and pane.trigger.finished)
 
     # ── windows ──────────────────────────────────────────────────────────────────────────────────────────────────
 

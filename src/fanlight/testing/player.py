@@ -64,6 +64,7 @@ class Player:
             after["received"] - before["received"],
             after["accepted"] - before["accepted"],
             after["duplicates"] - before["duplicates"],
+            after["missed_windows"] - before["missed_windows"],
         )
 
     def restore(self) -> None:

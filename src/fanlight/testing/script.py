@@ -67,6 +67,7 @@ class Counts:
     accepted: int = 0
     duplicates: int = 0
     dead_letters: int = 0
+    missed_windows: int = 0
 
     @property
     def adds_up(self) -> bool:
@@ -79,6 +80,7 @@ class Counts:
             self.accepted + other.accepted,
             self.duplicates + other.duplicates,
             self.dead_letters + other.dead_letters,
+            self.missed_windows + other.missed_windows,
         )
 
 
@@ -86,7 +88,7 @@ class Counts:
 class Outcome:
     """What one step gave: firings in their order, dead letters in order of arrival.
 
-    The three numbers are counted by whoever ran the step, each for itself, so that the law of accounting can fail.
+    The numbers are counted by whoever ran the step, each for itself, so that the law of accounting can fail.
     """
 
     firings: tuple[Firing, ...] = ()
@@ -94,11 +96,13 @@ class Outcome:
     records_in: int = 0
     accepted: int = 0
     duplicates: int = 0
+    missed_windows: int = 0
 
     @property
     def counts(self) -> Counts:
         """What became of the step's records."""
-        return Counts(self.records_in, self.accepted, self.duplicates, len(self.dead_letters))
+        dead = len(self.dead_letters)
+        return Counts(self.records_in, self.accepted, self.duplicates, dead, self.missed_windows)
 
 
 @dataclass(frozen=True, slots=True)

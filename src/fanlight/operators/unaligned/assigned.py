@@ -34,6 +34,7 @@ class AssignedWindows(ByWatermark):
         late = ends <= (expired if len(expired) == 1 else expired[rows])
         if room.lateness.judges_records:
             late |= room.lateness.too_late(taken.bundle.times, rows, taken.bundle.watermarks)[rows]
+        room.accounting.missed_windows += int(np.count_nonzero(late))
         pairs = pairs.where(~late)
         dead = without_pairs(pairs.rows, len(taken)) & ~homeless
         taken = room.bury(taken, homeless, Reason.NO_WINDOW)

@@ -57,6 +57,7 @@ class KeyCounts:
         taken, theirs, positions = self._positions(taken, theirs, following)
         rows, starts, ends = self._cut.windows_of(positions)
         still_open = ends > following[theirs[rows]]
+        room.accounting.missed_windows += int(np.count_nonzero(~still_open))
         rows, starts, ends = rows[still_open], starts[still_open], ends[still_open]
         dead = without_pairs(rows, len(taken))
         taken, theirs, positions = room.bury(taken, dead, Reason.EXPIRED), theirs[~dead], positions[~dead]

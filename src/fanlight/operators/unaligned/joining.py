@@ -20,7 +20,7 @@ from fanlight.operators.frame import Frame
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.taken import Taken, buried
+from fanlight.operators.taken import Taken, buried, buried_each
 from fanlight.operators.trigger import News
 from fanlight.operators.unaligned.buckets import Buckets
 from fanlight.state.store import ChunkStore
@@ -78,6 +78,10 @@ class Room:
     def bury(self, taken: Taken, dead: Bools, reason: Reason) -> Taken:
         """Make dead letters of records; those that are left."""
         return buried(taken, dead, reason, self.letters, self.accounting)
+
+    def bury_each(self, taken: Taken, dead: Bools, reason: Reason) -> Taken:
+        """The same where the dead have missed one window each."""
+        return buried_each(taken, dead, reason, self.letters, self.accounting)
 
     def bringing(self, taken: Taken, rows: Ints) -> Bringing:
         """What (record, window) pairs bring; `rows` is the record of each."""

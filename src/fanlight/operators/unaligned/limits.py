@@ -60,14 +60,14 @@ class LimitedSessions(ByWatermark):
         if finished.any():
             over = (ours[finished], live.state["start"][finished], live.windows[finished])
             dead = meets(theirs, taken.bundle.times, untils, over, touching=self._kind.touching)
-            taken, untils, theirs = room.bury(taken, dead, Reason.FINISHED), untils[~dead], theirs[~dead]
+            taken, untils, theirs = room.bury_each(taken, dead, Reason.FINISHED), untils[~dead], theirs[~dead]
         involved = here[ours] & ~finished
         room.buckets.rest(live.where(~involved))
         live, ours = live.where(involved), ours[involved]
         before = Kept.of_panes(live, ours)
         brought = Kept.of_bundle(room.plan, self._kind, taken, untils, theirs)
         dead = self._expired(before, brought, taken)
-        taken, brought = room.bury(taken, dead, Reason.EXPIRED), brought.where(~dead)
+        taken, brought = room.bury_each(taken, dead, Reason.EXPIRED), brought.where(~dead)
         if not len(taken):
             room.buckets.rest(live)
             return room.nothing(taken)

@@ -54,7 +54,8 @@ def without_finished(
     if not finished.any():
         return taken, codes, pairs, live, ours
     over = (ours[finished], live.windows[finished], live.state["start"][finished])
-    shut = _among((codes[pairs.rows], pairs.ends, pairs.starts), over)
+    shut = among((codes[pairs.rows], pairs.ends, pairs.starts), over)
+    room.accounting.missed_windows += int(np.count_nonzero(shut))
     pairs = pairs.where(~shut)
     dead = without_pairs(pairs.rows, len(taken))
     room.buckets.rest(live.where(finished))
@@ -67,7 +68,7 @@ def without_finished(
     )
 
 
-def _among(rows: tuple[Ints, Ints, Ints], others: tuple[Ints, Ints, Ints]) -> Bools:
+def among(rows: tuple[Ints, Ints, Ints], others: tuple[Ints, Ints, Ints]) -> Bools:
     """Which rows are also among the others."""
     groups, _ = same_rows(*(np.concatenate(pair) for pair in zip(others, rows, strict=True)))
     known = np.zeros(groups.count, np.bool_)

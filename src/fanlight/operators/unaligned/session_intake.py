@@ -27,7 +27,7 @@ from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.folded import Stretches
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.plan import Plan
-from fanlight.operators.taken import Taken, buried
+from fanlight.operators.taken import Taken, buried, buried_each
 from fanlight.operators.unaligned.gaps import ends_of
 from fanlight.operators.unaligned.stretching import StretchShape, chained
 
@@ -96,7 +96,8 @@ class SessionIntake:
             return Coming(None, np.zeros(0, np.int64), rows)
         ends, homeless = ends_of(self._plan, self._kind, taken.bundle.batch, taken.bundle.times)
         if homeless.any():
-            taken, ends = self._bury(taken, homeless, Reason.NO_WINDOW), ends[~homeless]
+            books = (self._letters, self._accounting)
+            taken, ends = buried(taken, homeless, Reason.NO_WINDOW, *books), ends[~homeless]
         return Coming(taken, ends, rows)
 
     def without_finished(self, coming: Coming, finished: Live) -> Coming:
@@ -169,4 +170,4 @@ class SessionIntake:
         return self._lateness.too_late(doubtful.bundle.times, ends, doubtful.bundle.watermarks)
 
     def _bury(self, taken: Taken, dead: Bools, reason: Reason) -> Taken:
-        return buried(taken, dead, reason, self._letters, self._accounting)
+        return buried_each(taken, dead, reason, self._letters, self._accounting)

@@ -24,6 +24,7 @@ from fanlight.operators.taken import Taken
 from fanlight.operators.unaligned.atoms import AtomLog, Atoms
 from fanlight.operators.unaligned.buckets import width_for
 from fanlight.operators.unaligned.joining import ByWatermark, Joined, Room, handed_on, tell
+from fanlight.operators.unaligned.paired import among
 from fanlight.operators.unaligned.sliding_late import too_late
 
 
@@ -45,7 +46,7 @@ class SlidingWindows(ByWatermark):
         room = self._room
         taken = room.bury(taken, self._anchors.homeless(taken.bundle.times), Reason.NO_WINDOW)
         dead = too_late(room.plan, self._anchors, room.lateness, self._log, taken)
-        taken = room.bury(taken, dead, Reason.EXPIRED)
+        taken = room.bury_each(taken, dead, Reason.EXPIRED)
         if not len(taken):
             return room.nothing(taken)
         first, last = int(taken.bundle.times.min()), int(taken.bundle.times.max())
@@ -60,8 +61,10 @@ class SlidingWindows(ByWatermark):
             orphans = rows.outside(held.where(~shut))
             if orphans.any():
                 room.buckets.rest(live)
-                return self.join(room.bury(taken, orphans, Reason.FINISHED), moment)
+                return self.join(room.bury_each(taken, orphans, Reason.FINISHED), moment)
+            room.accounting.missed_windows += self._shut_out(taken, theirs[len(before) :], held.where(shut))
             held, places = held.where(~shut), places[~shut]
+        room.accounting.missed_windows += self._anchors.past_own(taken.bundle.times, moment.expired_before)
         self._log.append(brought)
         known = places >= 0
         olds = live.take(places[known])
@@ -75,6 +78,12 @@ class SlidingWindows(ByWatermark):
         came, least = rows.brought(room.plan.fold, held, known)
         tell(room, frame, came, least, moment)
         return Joined(taken, frame, np.ones(len(frame), np.bool_))
+
+    def _shut_out(self, taken: Taken, codes: Ints, shut: Held) -> int:
+        """How many records have one of these windows for their own."""
+        ends = self._anchors.own_ends(taken.bundle.times)
+        starts = ends - self._anchors.length
+        return int(np.count_nonzero(among((codes, ends, starts), (shut.codes, shut.ends, shut.starts))))
 
     def _near(self, first: int, last: int) -> Atoms:
         """The records, among others, that share a window with one between `first` and `last`, or define it."""

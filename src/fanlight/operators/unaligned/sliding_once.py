@@ -21,7 +21,7 @@ from fanlight.operators.folded import Folded
 from fanlight.operators.lateness import Lateness
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.taken import Taken, buried
+from fanlight.operators.taken import Taken, buried, buried_each
 from fanlight.operators.unaligned.atoms import AtomLog, Atoms, SortedAtoms
 from fanlight.operators.unaligned.buckets import width_for
 from fanlight.operators.unaligned.sliding_late import too_late
@@ -55,7 +55,8 @@ class SlidingOnce:
         books = (self._letters, self._accounting)
         taken = buried(taken, self._anchors.homeless(taken.bundle.times), Reason.NO_WINDOW, *books)
         dead = too_late(self._plan, self._anchors, self._lateness, self._log, taken)
-        taken = buried(taken, dead, Reason.EXPIRED, *books)
+        taken = buried_each(taken, dead, Reason.EXPIRED, *books)
+        self._accounting.missed_windows += self._anchors.past_own(taken.bundle.times, moment.expired_before)
         self._log.append(Atoms.of(self._plan, taken))
         return taken
 
