@@ -20,6 +20,7 @@ from fanlight.model.semantics import Closing, OnTime, Semantics
 from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.triggers import AtWatermark, Trigger
 from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
+from fanlight.model.windows import TimeDomain
 from fanlight.result import Reading, Result, checked
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def stream(
     watermark: WatermarkStrategy | None = None,
     unit: TimeUnit | str | None = None,
     tick: DurationLike = "1 us",
+    ahead: DurationLike | None = "1 day",
     clock: Clock | None = None,
     rows: int | None = None,
     schema: pa.Schema | None = None,
@@ -44,7 +46,8 @@ def stream(
     streaming or not; then the pipeline runs on Spark, and `df` of the result is a DataFrame. `delay` is how far out of
     order records may be (`watermark` gives any other strategy). `unit` says what whole numbers in the time column
     count: 's', 'ms', 'us' or 'ns'; without it they are refused. `clock` names a column of arrival times, or is the
-    caller's clock, for triggers that need one. `rows` bounds a bundle.
+    caller's clock, for triggers that need one. Where a clock is known (Spark's streams have one), a record whose time
+    is further `ahead` of it is a dead letter, and moves no watermark; None lets it pass. `rows` bounds a bundle.
 
     >>> import fanlight as fl
     >>> orders = [{"ts": 5, "product": "tea", "price": 3}, {"ts": 42, "product": "tea", "price": 4}]
@@ -61,9 +64,9 @@ def stream(
         raise SpecError("stream: `delay` and `watermark` both say how the watermark follows. Use one of them.")
     strategy = watermark or BoundedDisorder(Duration.of("0 s" if delay is None else delay))
     reading = Reading(source, clock, rows, schema)
-    return Stream(
-        reading, time, strategy, None if unit is None else choice(TimeUnit, unit, "unit"), Duration.of(tick), ()
-    )
+    counted = None if unit is None else choice(TimeUnit, unit, "unit")
+    limit = None if ahead is None else Duration.of(ahead)
+    return Stream(reading, time, strategy, counted, Duration.of(tick), limit, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Stream:
     watermark: WatermarkStrategy
     unit: TimeUnit | None
     tick: Duration
+    ahead: Duration | None
     keys: tuple[str, ...]
 
     def key_by(self, *columns: str) -> Stream:
@@ -154,5 +158,6 @@ class Windowed:
             firing_time=self.stamp,
             unit=self.stream.unit,
             tick=self.stream.tick,
+            ahead=self.stream.ahead if self.kind.domain is TimeDomain.EVENT else None,
         )
         return Result.over(spec, self.stream.reading)

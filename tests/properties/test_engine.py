@@ -20,6 +20,7 @@ from fanlight.model.windows import Hopping, Window
 from fanlight.testing import oracle
 from fanlight.testing.player import play
 from fanlight.testing.script import Key, Step, same
+from fanlight.testing.strategies import durations
 from fanlight.testing.strategies_kinds import KINDS, Kind
 from fanlight.testing.strategies_scripts import rearranged, recut
 
@@ -99,4 +100,12 @@ def test_at_the_end_of_time_nothing_is_due_that_waits_for_nothing() -> None:
         Step(records=({"ts": 0, "k": "a"},)),
         Step(end=True),
     ]
+    assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))
+
+
+@pytest.mark.parametrize("kind", [KINDS[name] for name in ("plain", "session", "sliding_both", "counting_by")])
+@patient
+@given(data=st.data())
+def test_times_too_far_ahead_are_dead_letters_and_move_nothing(kind: Kind, data: st.DataObject) -> None:
+    spec, steps = data.draw(kind.pipelines(ahead=durations(0, 12)))
     assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))

@@ -24,9 +24,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from fanlight.model.firing import Accumulation, Op
 from fanlight.model.kinds import WindowKind
 from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME
 from fanlight.model.watermarks import Explicit
 from fanlight.model.windows import Same, Window
-from fanlight.model.timestamp import END_OF_TIME
 from fanlight.operators.plan import Plan
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LETTER
 from fanlight.spark.run import SparkRun

@@ -14,3 +14,4 @@ class Reason(Enum):
     NULL_TIME = "null_time"
     UNPARSABLE_TIME = "unparsable_time"
     TIME_OUT_OF_RANGE = "time_out_of_range"  # outside the years 1 to 9999
+    TOO_FAR_AHEAD = "too_far_ahead"  # further ahead of the clock than the stream allows

@@ -57,6 +57,8 @@ class WindowSpec:
     unit: TimeUnit | None = TimeUnit.MICROSECONDS
     """What whole numbers in the time column count. None: nobody has said, and whole numbers are refused."""
     tick: Duration = Duration(1)
+    ahead: Duration | None = None
+    """How far ahead of the clock a time may be. None: as far as it likes."""
 
     def __post_init__(self) -> None:
         if not self.aggregates:
@@ -68,6 +70,11 @@ class WindowSpec:
             )
         if self.tick.micros < 1:
             raise SpecError(f"stream: `tick` ({self.tick}) must be at least 1 us.")
+        if self.ahead is not None and self.ahead.micros < 0:
+            raise SpecError(
+                f"stream: `ahead` ({self.ahead}) is negative; records would be dead letters although they come on "
+                "time. Use a duration from 0 up, or None for no limit."
+            )
         names = [*self.keys, *(name for name, _ in self.aggregates)]
         for name in names:
             if name in RESERVED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from numbers import Integral
 
@@ -12,8 +13,11 @@ from fanlight.errors import InputError
 from fanlight.kernels.groups import Ints
 from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.times import Fault, read_positions, read_times
+from fanlight.model.letters import Reason
 from fanlight.model.sessions import Session
-from fanlight.model.timestamp import Timestamp
+from fanlight.model.spec import WindowSpec
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, as_text, later
+from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.plan import Plan, plain, require_column
 
@@ -92,7 +96,7 @@ def with_times(
     clock: Timestamp,
     arrived: int,
 ) -> tuple[pa.RecordBatch, Ints]:
-    """Read the event times; records whose time cannot be read are buried.
+    """Read the event times; records whose time cannot be read, or is too far ahead of the clock, are buried.
 
     In processing time the clock is the time of them all, or the watermark where that instant is over; but a session,
     which ends later, starts at the clock. In order of arrival a record's time is its position, counted on from the
@@ -108,14 +112,32 @@ def with_times(
         return batch, np.arange(arrived + 1, arrived + 1 + len(batch))
     else:
         times, faults = read_times(plain(batch.column(spec.time)), spec.unit, f"the time column {spec.time!r}")
-    if not faults.any():
-        return batch, times
     judged = np.array([watermark])
-    for fault in Fault:
-        if fault.reason is not None:
-            accounting.dead_letters += letters.bury(batch, faults == fault, fault.reason, judged)
-    fine = faults == 0
-    return batch.filter(pa.array(fine)), times[fine]
+    if faults.any():
+        for fault in Fault:
+            if fault.reason is not None:
+                accounting.dead_letters += letters.bury(batch, faults == fault, fault.reason, judged)
+        fine = faults == 0
+        batch, times = batch.filter(pa.array(fine)), times[fine]
+    limit = furthest(spec, clock)
+    if len(times) and times.max() > limit:
+        far = times > limit
+        details = pa.array([_far(spec, clock)] * int(np.count_nonzero(far)))
+        accounting.dead_letters += letters.bury(batch, far, Reason.TOO_FAR_AHEAD, judged, details)
+        batch, times = batch.filter(pa.array(~far)), times[~far]
+    return batch, times
+
+
+def furthest(spec: WindowSpec, clock: Timestamp) -> Timestamp:
+    """The furthest time that a record may have at `clock`: as far as it likes, where there is no limit or no clock."""
+    if spec.ahead is None or spec.window.domain is not TimeDomain.EVENT or clock in (0, START_OF_TIME):
+        return END_OF_TIME
+    return later(clock, spec.ahead.micros)
+
+
+def _far(spec: WindowSpec, clock: Timestamp) -> str:
+    """What a letter says of a time that is too far ahead: by which clock, and by which limit."""
+    return json.dumps({"clock": as_text(clock), "ahead": str(spec.ahead)})
 
 
 def _offsets(offset: int | Sequence[int] | Ints, rows: int) -> Ints:

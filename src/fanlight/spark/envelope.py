@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from fanlight.kernels.groups import Ints, order_of, runs
@@ -24,6 +25,8 @@ from fanlight.spark.transit import opened, packed_each
 
 SHARD = "_fanlight_shard"
 """The column of a row's shard, by position, where Spark has hashed the keys; taken off before the chunk is made."""
+FAR = "_fanlight_far"
+"""The column of whether a row's time is too far ahead of its batch's clock, which only Spark knows: a bit a row."""
 PASSED = "_fanlight_passed"
 """The column of what an earlier stage let leave besides its firings; where it is set, the row is no record."""
 
@@ -130,8 +133,12 @@ class Packer:
     def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The chunks of a batch: folded ones, and records as they are."""
         if PASSED not in batch.schema.names:
+            batch, far = _parted(batch)
             self._follow(batch)
-            return self._packed(batch)
+            packed = self._packed(batch)
+            return (
+                packed if far is None else pa.concat_batches([packed, self._chunks(*self._placed(far), Sent.RECORDS)])
+            )
         passed = batch.column(PASSED)
         records = self._packed(batch.filter(passed.is_null()).drop_columns([PASSED]))
         others = passed.drop_null()
@@ -139,10 +146,8 @@ class Packer:
         return pa.concat_batches([records, self._numbered(self._ids[:1] * len(others), Sent.PASSED, others)])
 
     def _packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        hashed = batch.column(SHARD).to_numpy() if SHARD in batch.schema.names else None
-        rows = conform(batch if hashed is None else batch.drop_columns([SHARD]), self._plan.schema)
-        shards = self._places(rows) if hashed is None else hashed
-        if self._folding is None or self._known is None:
+        rows, shards = self._placed(batch)
+        if self._folding is None or self._known is None or not len(rows):
             return self._chunks(rows, shards, Sent.RECORDS)
         times, slots, doubtful = self._folding.divide(rows, self._known)
         if not self._folding.pays(rows, slots):
@@ -156,9 +161,13 @@ class Packer:
         ]
         return pa.concat_batches(parts)
 
-    def _places(self, rows: pa.RecordBatch) -> Ints:
+    def _placed(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints]:
+        """The records of a batch, and their shards by position."""
+        if SHARD in batch.schema.names:
+            return conform(batch.drop_columns([SHARD]), self._plan.schema), batch.column(SHARD).to_numpy()
+        rows = conform(batch, self._plan.schema)
         keys = [rows.column(name) for name in self._plan.spec.keys]
-        return places_of(keys, len(rows), len(self._ids))
+        return rows, places_of(keys, len(rows), len(self._ids))
 
     def _follow(self, rows: pa.RecordBatch) -> None:
         """Let the watermark follow records: a time that cannot be used moves none."""
@@ -199,6 +208,16 @@ class Packer:
         first = self._sequence
         self._sequence += len(owners)
         return _letters(owners, [self.origin] * len(owners), first, kind, payloads, self._watermark)
+
+
+def _parted(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+    """The rows without those too far ahead of the clock, and these apart: they go to their shard as they are, move no
+    watermark and are not folded. None if there are none.
+    """
+    if FAR not in batch.schema.names:
+        return batch, None
+    far, batch = batch.column(FAR).fill_null(False), batch.drop_columns([FAR])
+    return (batch.filter(pc.invert(far)), batch.filter(far)) if far.true_count else (batch, None)
 
 
 def _letters(

@@ -50,8 +50,8 @@ def require_same(stored: Fingerprint, now: Fingerprint, what: str = "This state"
 def changes(stored: Fingerprint, now: Fingerprint) -> list[Change]:
     """What differs between two fingerprints.
 
-    Only the `delay` of the watermark may: how late records may be is a matter of those to come. And a `unit` may be
-    left out, or added: a pipeline without one has read no whole number by it.
+    Only the `delay` of the watermark and `ahead` may: how late records may be, and how early, is a matter of those to
+    come. And a `unit` may be left out, or added: a pipeline without one has read no whole number by it.
     """
     return [*_declared(stored["spec"], now["spec"]), *_columns(stored["input"], now["input"]), *_shares(stored, now)]
 
@@ -77,7 +77,7 @@ def require_readable(version: int, what: str) -> None:
 
 
 def _declared(stored: dict[str, Any], now: dict[str, Any]) -> list[Change]:
-    free = {"unit"} if stored.get("unit") is None or now.get("unit") is None else set()
+    free = {"ahead", "unit"} if stored.get("unit") is None or now.get("unit") is None else {"ahead"}
     told = differences(_settled(stored, free), _settled(now, free))
     return [Change(line, "Declare the pipeline as it was.") for line in told]
 

@@ -14,7 +14,7 @@ from pyspark.sql.types import TimestampType
 from fanlight.errors import InputError, SpecError
 from fanlight.model.kinds import spans_keys
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import EARLIEST, END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
 from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
@@ -25,7 +25,7 @@ from fanlight.operators.stages import next_schema
 from fanlight.operators.watermark import watermark_of
 from fanlight.spark import horizon
 from fanlight.spark.carrying import carried_schema, carrying
-from fanlight.spark.envelope import ENVELOPE, SHARD, Sent, rows_of, seal, telling
+from fanlight.spark.envelope import ENVELOPE, FAR, SHARD, Sent, rows_of, seal, telling
 from fanlight.spark.fingerprint import fingerprint
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
 from fanlight.spark.processor import ShardProcessor, passed, unpacked
@@ -130,7 +130,7 @@ class SparkRun:
         """Chunks by shard; in a stream, with the clock of their batch."""
         known = horizon.found if self.source.isStreaming else _unmoved
         sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
-        records = self._records(signals)
+        records = self._by_clock(self._records(signals))
         if not places_itself(self.plan.key_fields):
             records = records.withColumn(SHARD, hashed_place(self.spec.keys, len(self.ids)))
         packed = self._followed(through(records, sealed, ENVELOPE))
@@ -144,6 +144,17 @@ class SparkRun:
             packed = packed.union(through(ticks, telling(self.ids, Sent.HEARTBEAT), ENVELOPE))
         # in a stream, this is when its batch began, also if the batch is repeated
         return packed.withColumn("clock", functions.unix_micros(functions.current_timestamp()))
+
+    def _by_clock(self, records: DataFrame) -> DataFrame:
+        """The records, each with whether its time is too far ahead of the clock of its batch, in the first stage of a
+        stream. The shard knows the clock too; but the envelope lets the watermark follow records before it hears.
+        """
+        ahead = self.spec.ahead
+        if ahead is None or self.before is not None or not self.source.isStreaming:
+            return records
+        time = functions.unix_micros(functions.col(_quoted(self.spec.time)))
+        limit = functions.unix_micros(functions.current_timestamp()) + functions.lit(min(ahead.micros, LATEST))
+        return records.withColumn(FAR, time > limit)
 
     def _records(self, signals: str | None) -> DataFrame:
         """What this stage reads."""
@@ -165,6 +176,11 @@ class SparkRun:
         if self.spec.window.domain is not TimeDomain.EVENT:
             reached = functions.current_timestamp()
         return packed.withColumn(_FOLLOWED, reached).withWatermark(_FOLLOWED, "0 seconds").drop(_FOLLOWED)
+
+
+def _quoted(name: str) -> str:
+    """A name as Spark takes it for that of one column, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _unmoved() -> Timestamp:

@@ -14,11 +14,13 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from fanlight.kernels.times import read_times
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import LATEST, Timestamp
-from fanlight.operators.plan import Plan
+from fanlight.model.timestamp import END_OF_TIME, LATEST, Timestamp
+from fanlight.operators.intake import furthest
+from fanlight.operators.plan import Plan, plain
 from fanlight.operators.shard import ShardOperator
-from fanlight.spark.envelope import SHARD, Sent, seal, telling
+from fanlight.spark.envelope import FAR, SHARD, Sent, seal, telling
 from fanlight.spark.processor import ShardProcessor
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
 
@@ -53,7 +55,8 @@ class ShardTester:
         told = min(watermark, LATEST)  # it follows times of records, so it never comes to the end of time
         self._clock = max(self._clock, min(clock, LATEST) // _MILLISECOND * _MILLISECOND)  # as exact as Spark's
         times = {"watermark": told, "clock": self._clock}
-        come = [Row(**{**row.asDict(), **times}) for row in self._sealed(records, ends=ends)]
+        marked = [self._marked(batch) for batch in records]
+        come = [Row(**{**row.asDict(), **times}) for row in self._sealed(marked, ends=ends)]
         self._renew()
         leaving: list[Row] = self._tester.test(ONLY, come)
         return leaving
@@ -71,6 +74,14 @@ class ShardTester:
 
     def _processor(self) -> ShardProcessor:
         return ShardProcessor(self.spec, self.schema)
+
+    def _marked(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        """The records, each with whether Spark would find it too far ahead of the clock."""
+        limit = furthest(self.spec, self._clock)
+        if limit == END_OF_TIME:
+            return records
+        times, _ = read_times(plain(records.column(self.spec.time)), self.spec.unit)
+        return records.append_column(FAR, pa.array(times > limit))
 
     def _sealed(self, records: Sequence[pa.RecordBatch], *, ends: bool) -> Iterator[Row]:
         placed = (batch.append_column(SHARD, pa.array([0] * len(batch), pa.int32())) for batch in records)

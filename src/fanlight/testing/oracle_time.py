@@ -105,7 +105,14 @@ class Timekeeper:
                 time: int | None = record[self.spec.time]
         if time is None:
             return Reason.NULL_TIME
-        return time if EARLIEST <= time <= LATEST else Reason.TIME_OUT_OF_RANGE
+        if not EARLIEST <= time <= LATEST:
+            return Reason.TIME_OUT_OF_RANGE
+        return Reason.TOO_FAR_AHEAD if self._is_too_far_ahead(time) else time
+
+    def _is_too_far_ahead(self, time: int) -> bool:
+        """Whether a time is further ahead of the clock than the stream allows; never, while no clock was told."""
+        ahead = self.spec.ahead
+        return ahead is not None and self.clock != 0 and time > self.clock + ahead.micros
 
     def _position(self, position: int | None, key: Key) -> int | Reason:
         if position is None:
