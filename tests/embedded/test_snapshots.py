@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -62,14 +63,57 @@ class TestSnapshots:
         again.add([order(2)])
         assert said(again.take()) == [("tea", 0, "EARLY", 2)]
 
-    def test_another_pipeline_is_refused_and_both_are_named(self) -> None:
+    def test_another_pipeline_is_refused_and_every_difference_is_told(self) -> None:
         operator = TOTALS.operator()
         operator.add([order(1)])
         other = BY_HAND.window(fl.tumbling("15 s")).agg(n=fl.count()).spec
         with pytest.raises(fl.StateError, match="written by another pipeline") as refused:
             fl.WindowOperator.restore(other, operator.snapshot())
-        assert repr(TOTALS.spec) in str(refused.value)
-        assert repr(other) in str(refused.value)
+        told = str(refused.value).splitlines()
+        assert "  window: tumbling 10 s before, tumbling 15 s now" in told
+        assert "  aggregates.total: sum v before, none now" in told
+        assert told[-1] == "Declare the pipeline as it was. Or start without it."
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda: fl.reduce("v", lambda left, right: left + right),
+            lambda: fl.fold("v", 0, lambda state, value: state + value, pa.int64(), merge=lambda a, b: a + b),
+        ],
+        ids=["reduce", "fold"],
+    )
+    def test_a_pipeline_with_a_function_in_it_is_its_own(self, function: Any) -> None:
+        """Declared twice, as a process that starts again does it; a function is known by its name."""
+        one, again = (WINDOWED.agg(own=function()).spec for _ in range(2))
+        operator = fl.WindowOperator(one)
+        operator.add([order(1, v=3), order(2, v=4)])
+        back = fl.WindowOperator.restore(again, operator.snapshot())
+        back.end()
+        assert back.take().column("own").to_pylist() == [7]
+
+    def test_windows_named_by_a_function_are_their_own(self) -> None:
+        def declared() -> fl.WindowSpec:
+            def ten_seconds(length: int, times: Any, batch: Any) -> Any:
+                return times, times + length
+
+            return BY_HAND.window(fl.custom(partial(ten_seconds, 10 * S))).agg(n=fl.count()).spec
+
+        operator = fl.WindowOperator(declared())
+        operator.add([order(1)])
+        back = fl.WindowOperator.restore(declared(), operator.snapshot())
+        assert back.windows().column("n").to_pylist() == [1]
+
+    def test_the_watermark_may_wait_longer_than_it_did(self) -> None:
+        """How late records may be is a matter of those to come, as it is for a checkpoint."""
+        declared = [fl.stream([], time="ts", unit="s", delay=delay) for delay in ("1 s", "5 s")]
+        one, other = (stream.window(fl.tumbling("10 s")).agg(n=fl.count()).spec for stream in declared)
+        operator = fl.WindowOperator(one)
+        operator.add([order(9)])
+        back = fl.WindowOperator.restore(other, operator.snapshot())
+        back.add([order(12)])
+        assert back.take().num_rows == 0
+        back.add([order(15)])
+        assert back.take().column("n").to_pylist() == [1]
 
     @pytest.mark.parametrize(
         "damage",

@@ -60,7 +60,7 @@ def test_only_bounds_keys_and_partials_are_kept() -> None:
     shard = Shard()
     shard.step([(1, "a"), (4, "a")], 0)
     assert isinstance(shard.operator._panes, SessionsOnce)
-    (chunk,) = (chunk for address, chunk in shard.store._chunks.items() if address.space == "panes")
+    (chunk,) = (shard.store.get(address) for address in shard.store.list("panes"))
     assert chunk.to_pylist() == [
         {"start": SECOND, "end": 14 * SECOND, "k": "a", "rows": 2, "0.n": 2, "1.sum": 5, "1.n": 2}
     ]

@@ -36,7 +36,7 @@ def test_nothing_remains_after_the_end(kind: Kind, data: st.DataObject) -> None:
     store, shard = player.operator._store, player.operator._shard
     assert isinstance(store, MemoryStore)
     assert shard is not None
-    assert {address.space for address in store._chunks} <= {"index"}
+    assert set(store.spaces) <= {"index"}
     assert player.operator.windows().num_rows == 0
     assert getattr(shard._panes, "_timers", {}) == {}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 import fanlight as fl
-from fanlight.spark.fingerprint import changes, fingerprint
+from fanlight.operators.fingerprint import changes, fingerprint
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC")})
 SPEC = fl.stream([], time="ts").window(fl.tumbling("1 minute")).agg(n=fl.count()).spec

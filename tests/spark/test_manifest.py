@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import fanlight as fl
-from fanlight.spark.fingerprint import FORMAT, fingerprint, require_same
+from fanlight.operators.fingerprint import FORMAT, fingerprint, require_same
 from fanlight.spark.folder import Folder
 from fanlight.spark.lease import Lease
 from fanlight.spark.manifest import LOCK, MANIFEST, Manifest, guard, read_manifest

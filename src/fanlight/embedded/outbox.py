@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -17,8 +18,25 @@ Downstream = Callable[[pa.RecordBatch], bool | None]
 _FIRINGS, _LETTERS = "outbox", "letters"
 
 
+@dataclass(slots=True)
+class _Box:
+    """Batches in order: what fired; of these, from the first on, what was shown to the hook; how many are gone."""
+
+    fired: list[pa.RecordBatch] = field(default_factory=list)
+    shown: list[pa.RecordBatch] = field(default_factory=list)
+    gone: int = 0
+
+    @property
+    def waiting(self) -> list[pa.RecordBatch]:
+        """What has not gone, shown or not."""
+        return [*self.shown[self.gone :], *self.fired[len(self.shown) :]]
+
+
 class Outbox:
-    """What has fired and has not been taken, in order. Nothing is lost: refused firings stop the operator instead."""
+    """What has fired and has not been taken, in order. Nothing is lost: refused firings stop the operator instead.
+
+    Every change is one assignment or one append, so an interrupt leaves it before or after.
+    """
 
     def __init__(
         self,
@@ -33,29 +51,43 @@ class Outbox:
         self._before_send = before_send
         self._downstream = downstream
         self._capacity = capacity
-        self._fired: list[pa.RecordBatch] = []  # not yet shown to before_send
-        self._waiting: list[pa.RecordBatch] = []
+        self._box = _Box()
         self._refused = False
 
     @property
     def rows(self) -> int:
         """How many firings wait."""
-        return sum(len(batch) for batch in (*self._fired, *self._waiting))
+        return sum(len(batch) for batch in self._box.waiting)
+
+    @property
+    def count(self) -> int:
+        """How many batches have been put since it was last empty."""
+        return len(self._box.fired)
 
     def put(self, batches: list[pa.RecordBatch]) -> None:
-        """Add what a step fired. The step is done: whatever happens from here on, the firings stay."""
-        self._fired += batches
+        """Add what a step fired."""
+        self._box.fired.extend(batches)
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first `count` batches: the step that fired them failed."""
+        del self._box.fired[count:]
 
     def offer(self) -> bool:
-        """Hand waiting firings to the downstream from where it stopped; whether nothing is refused now."""
+        """Hand waiting firings to the downstream from where it stopped; whether nothing is refused now.
+
+        A batch is gone when the downstream has returned. If it is interrupted before, it is offered again.
+        """
         self._prepare()
         self._refused = False
-        while self._downstream is not None and self._waiting:
-            if self._downstream(self._waiting[0]) is False:
+        box = self._box
+        while self._downstream is not None and box.gone < len(box.shown):
+            if self._downstream(box.shown[box.gone]) is False:
                 self._refused = True
-                break
-            del self._waiting[0]
-        return not self._refused
+                return False
+            box.gone += 1
+        if box.gone and box.gone == len(box.fired):
+            self._box = _Box()
+        return True
 
     def require_room(self) -> None:
         """Refuse work while firings wait that the downstream has refused, or more than may wait."""
@@ -73,43 +105,34 @@ class Outbox:
     def peek(self, schema: pa.Schema | None) -> pa.Table:
         """All waiting firings as one table."""
         self._prepare()
-        if self._waiting:
-            return pa.Table.from_batches(self._waiting)
+        if waiting := self._box.waiting:
+            return pa.Table.from_batches(waiting)
         return pa.table({}) if schema is None else schema.empty_table()
 
     def clear(self) -> None:
         """Let the waiting firings go; a refused operator accepts again."""
-        self._fired, self._waiting = [], []
+        self._box = _Box()
         self._refused = False
 
-    def snapshot(self, store: MemoryStore, letters: DeadLetters) -> bytes:
-        """A snapshot of `store` that holds the waiting firings and dead letters too."""
+    def chunks(self, letters: DeadLetters) -> Mapping[Address, pa.RecordBatch]:
+        """The waiting firings and dead letters, as a snapshot has them beside the state."""
         self._prepare()
-        for place, batch in enumerate(self._waiting):
-            store.put(Address(_FIRINGS, 0, place), batch)
-        for place, batch in enumerate(letters.peek().to_batches()):
-            store.put(Address(_LETTERS, 0, place), batch)
-        store.commit()
-        data = store.snapshot()
-        self._forget(store)
-        return data
+        kept = {_FIRINGS: self._box.waiting, _LETTERS: letters.peek().to_batches()}
+        return {Address(space, 0, place): batch for space in kept for place, batch in enumerate(kept[space])}
 
     def restore(self, store: MemoryStore, letters: DeadLetters) -> None:
-        """Take back what `snapshot` put beside the state."""
-        self._waiting = [store.get(address) for address in store.list(_FIRINGS)]
+        """Take back what stood beside the state in a snapshot."""
+        waiting = [store.get(address) for address in store.list(_FIRINGS)]
+        self._box = _Box(waiting, list(waiting))  # they were shown before
         for address in store.list(_LETTERS):
             letters.add(store.get(address))
-        self._forget(store)
-
-    def _prepare(self) -> None:
-        """Show each firing to the hook, once; what the hook fails on is shown to it again."""
-        while self._fired:
-            batch = self._fired[0]
-            self._waiting.append(batch if self._before_send is None else self._before_send(batch))
-            del self._fired[0]
-
-    @staticmethod
-    def _forget(store: MemoryStore) -> None:
         for address in [*store.list(_FIRINGS), *store.list(_LETTERS)]:
             store.delete(address)
         store.commit()
+
+    def _prepare(self) -> None:
+        """Show each firing to the hook, once; what the hook fails on is shown to it again."""
+        box = self._box
+        while len(box.shown) < len(box.fired):
+            batch = box.fired[len(box.shown)]
+            box.shown.append(batch if self._before_send is None else self._before_send(batch))

@@ -89,7 +89,7 @@ def to_document(value: Any) -> Document:
     if kind in _PLAIN and not (kind is float and not isfinite(value)):
         return value
     if callable(value):
-        return {_IS: _USER, "name": value.__qualname__}
+        return {_IS: _USER, "name": _told(value)}
     raise SpecError(f"document: {value!r} is no value of the model, so it cannot be written down. Use one of its own.")
 
 

@@ -38,6 +38,9 @@ from fanlight.state.store import Address, ChunkStore
 _INDEX = Address("index", 0, 0)
 _QUIET = Signal()
 
+Told = Callable[[list[pa.RecordBatch]], None]
+"""Hears what leaves a step, before the step is committed."""
+
 
 class ShardOperator:
     """The logic of one share of the keys.
@@ -50,6 +53,8 @@ class ShardOperator:
     clock: Timestamp
     arrived: int
     """How many records have come."""
+    steps: int
+    """How many steps have been committed."""
     notes: dict[str, Any]
     """What the caller keeps with the state."""
     _panes: Panes
@@ -77,17 +82,25 @@ class ShardOperator:
         signal: Signal = _QUIET,
         notes: dict[str, Any] | None = None,
         folded: Folded | None = None,
+        told: Told | None = None,
     ) -> list[pa.RecordBatch]:
         """Take a bundle, then a watermark, then a clock; return what leaves, in order.
 
         `folded` are records of the same bundle that were folded before they came. `notes` are kept with the state,
-        for the caller to find after a restart.
+        for the caller to find after a restart. `told` is told what leaves just before the step is committed, for
+        callers who must not lose it if they are interrupted before this returns.
         """
-        return self._atomically(lambda: self._step(bundle, folded, watermark, clock, signal), notes)
+        return self._atomically(lambda: self._step(bundle, folded, watermark, clock, signal), notes, told)
 
-    def end(self, signal: Signal = _QUIET, notes: dict[str, Any] | None = None) -> list[pa.RecordBatch]:
+    def end(
+        self, signal: Signal = _QUIET, notes: dict[str, Any] | None = None, told: Told | None = None
+    ) -> list[pa.RecordBatch]:
         """Close and expire every window; nothing remains."""
-        return self._atomically(lambda: self._end(signal), notes)
+        return self._atomically(lambda: self._end(signal), notes, told)
+
+    def begin(self, watermark: Timestamp, clock: Timestamp) -> None:
+        """Let time have passed before the first record: it is kept with the first step."""
+        self.watermark, self.clock = max(self.watermark, watermark), max(self.clock, clock)
 
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> list[tuple[str, Content]]:
         """What windows hold: the live ones, and the expired ones that are still readable."""
@@ -183,23 +196,28 @@ class ShardOperator:
         return self._lateness.closed_through(watermark), self._lateness.expired_through(watermark)
 
     def _atomically(
-        self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None
+        self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None, told: Told | None
     ) -> list[pa.RecordBatch]:
-        letters = self.letters.count
+        steps, letters = self.steps, self.letters.count
         try:
             leaving = work()
             self._save(notes)
+            if told is not None:
+                told(leaving)
             self._store.commit()
         except BaseException:
             self._store.rollback()
-            self.letters.cut(letters)
             self.reload()
+            if self.steps == steps:  # an interrupt may come when all is done
+                self.letters.cut(letters)
             raise
         return leaving
 
     def _save(self, notes: dict[str, Any] | None) -> None:
         self.notes = self.notes if notes is None else notes
+        self.steps += 1
         index = {
+            "steps": self.steps,
             "watermark": self.watermark,
             "clock": self.clock,
             "arrived": self.arrived,
@@ -217,6 +235,7 @@ class ShardOperator:
         self.watermark = index.get("watermark", START_OF_TIME)
         self.clock = index.get("clock", 0)
         self.arrived = index.get("arrived", 0)
+        self.steps = index.get("steps", 0)
         self.notes = index.get("notes", {})
         for name, count in {**Accounting().as_dict(), **index.get("accounting", {})}.items():
             setattr(self.accounting, name, count)

@@ -22,7 +22,7 @@ import pyarrow as pa
 from fanlight.errors import StateError
 from fanlight.model.document import Document, from_document
 from fanlight.model.spec import WindowSpec
-from fanlight.spark.fingerprint import FORMAT, Change, changes, fingerprint, refuse, require_readable
+from fanlight.operators.fingerprint import FORMAT, Change, changes, fingerprint, refuse, require_readable
 from fanlight.spark.folder import Folder
 from fanlight.spark.lease import Lease
 

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor
 from fanlight.errors import StateError
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
+from fanlight.operators.fingerprint import Fingerprint, require_same
 from fanlight.operators.folded import Folded
 from fanlight.operators.folding import folding_of
 from fanlight.operators.intake import with_times
@@ -23,7 +24,6 @@ from fanlight.operators.taken import Bundle
 from fanlight.operators.watermark import watermark_of
 from fanlight.spark import horizon
 from fanlight.spark.envelope import Sent
-from fanlight.spark.fingerprint import Fingerprint, require_same
 from fanlight.spark.leaving import LeavingRow, leaving_of
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
 from fanlight.spark.transit import opened

@@ -19,6 +19,7 @@ from fanlight.model.triggers import AfterDelay, Every, OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import DeadLetters
+from fanlight.operators.fingerprint import fingerprint
 from fanlight.operators.plan import Plan, require_column
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.stages import next_schema
@@ -26,7 +27,6 @@ from fanlight.operators.watermark import watermark_of
 from fanlight.spark import horizon
 from fanlight.spark.carrying import carried_schema, carrying
 from fanlight.spark.envelope import ENVELOPE, FAR, SHARD, Sent, rows_of, seal, telling
-from fanlight.spark.fingerprint import fingerprint
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
 from fanlight.spark.processor import ShardProcessor, passed, unpacked
 from fanlight.spark.session import require_settings

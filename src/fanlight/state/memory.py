@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Mapping
+import builtins
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import pyarrow as pa
@@ -16,8 +16,9 @@ from fanlight.state.store import Address, Addresses
 class MemoryStore:
     """A `ChunkStore` of plain references.
 
-    Steps write in place and remember what was there before, so that committing is free and rolling back costs what
-    the step changed.
+    A step's changes lie in a write-set beside the state. `commit` makes them the state by one assignment, and carries
+    them over afterwards; what an interrupt leaves to be carried over is carried over by the next call. So whatever is
+    raised, and wherever, the state is the one before the step or the one after it.
 
     >>> store = MemoryStore()
     >>> store.put(Address("partials", 0, 0), pa.record_batch({"n": [1]}))
@@ -29,52 +30,61 @@ class MemoryStore:
     def __init__(self) -> None:
         self.metadata: dict[str, Any] = {}
         """What the snapshot this store was restored from said besides its chunks."""
-        self._chunks: dict[Address, pa.RecordBatch] = {}
-        self._spaces: dict[str, Addresses] = {}
-        self._before: dict[Address, pa.RecordBatch | None] = {}
+        self._spaces: dict[str, dict[Address, pa.RecordBatch]] = {}
+        self._changed: dict[Address, pa.RecordBatch | None] = {}  # None stands for a chunk that is to go
+        self._decided: dict[Address, pa.RecordBatch | None] | None = None  # committed, and not all carried over
 
     def __len__(self) -> int:
-        return len(self._chunks)
+        return sum(len(self.list(space)) for space in self.spaces)
+
+    @property
+    def spaces(self) -> builtins.list[str]:
+        """The spaces that hold anything."""
+        named = {*self._spaces, *(address.space for address in self._changed)}
+        return sorted(space for space in named if any(True for _ in self._in(space)))
 
     def get(self, address: Address) -> pa.RecordBatch:
-        try:
-            return self._chunks[address]
-        except KeyError:
+        chunk = self._changed[address] if address in self._changed else self._stored(address)
+        if chunk is None:
             raise StateError(
                 f"No chunk is stored at {address}; what it held cannot be read. "
                 "Restore the last snapshot, or start without this state."
-            ) from None
+            )
+        return chunk
 
     def put(self, address: Address, chunk: pa.RecordBatch) -> None:
-        self._before.setdefault(address, self._chunks.get(address))
-        self._place(address, chunk)
+        self._carry_over()
+        self._changed[address] = chunk
 
     def delete(self, address: Address) -> None:
-        if address in self._chunks:
-            self._before.setdefault(address, self._chunks[address])
-            self._remove(address)
+        self._carry_over()
+        if self._stored(address) is not None:
+            self._changed[address] = None
+        else:
+            self._changed.pop(address, None)
 
     def list(self, space: str) -> Addresses:
-        return self._spaces.get(space, []).copy()
+        return sorted(self._in(space))
 
     def commit(self) -> None:
-        self._before.clear()
+        self._carry_over()
+        self._decided = self._changed  # from here on, the step was
+        self._carry_over()
 
     def rollback(self) -> None:
-        for address, chunk in self._before.items():
-            if chunk is not None:
-                self._place(address, chunk)
-            elif address in self._chunks:
-                self._remove(address)
-        self._before.clear()
+        self._carry_over()
+        self._changed = {}
 
-    def snapshot(self, metadata: Mapping[str, Any] | None = None) -> bytes:
-        """The committed state and `metadata`, which JSON must be able to write; equal states give equal bytes."""
-        committed = self._chunks | {address: chunk for address, chunk in self._before.items() if chunk is not None}
-        for address, chunk in self._before.items():
-            if chunk is None:
-                committed.pop(address, None)
-        return encode_snapshot(committed, metadata or {})
+    def snapshot(
+        self, metadata: Mapping[str, Any] | None = None, beside: Mapping[Address, pa.RecordBatch] | None = None
+    ) -> bytes:
+        """The committed state and `metadata`, which JSON must be able to write; equal states give equal bytes.
+
+        `beside` are chunks that are written down too and are no part of the store.
+        """
+        self._carry_over()
+        chunks = {address: chunk for space in self._spaces.values() for address, chunk in space.items()}
+        return encode_snapshot(chunks | dict(beside or {}), metadata or {})
 
     @classmethod
     def restore(cls, data: bytes) -> Self:
@@ -83,17 +93,35 @@ class MemoryStore:
         store = cls()
         store.metadata = metadata
         for address, chunk in chunks.items():
-            store._place(address, chunk)
+            store.put(address, chunk)
+        store.commit()
         return store
 
-    def _place(self, address: Address, chunk: pa.RecordBatch) -> None:
-        if address not in self._chunks:
-            insort(self._spaces.setdefault(address.space, []), address)
-        self._chunks[address] = chunk
+    def _in(self, space: str) -> Iterator[Address]:
+        """The addresses of a space, as the step sees it, in no order."""
+        stored, changed = self._spaces.get(space, {}), self._changed
+        if not changed:
+            yield from stored
+            return
+        yield from (address for address in stored if changed.get(address, stored) is not None)
+        yield from (
+            address
+            for address, chunk in changed.items()
+            if address.space == space and chunk is not None and address not in stored
+        )
 
-    def _remove(self, address: Address) -> None:
-        del self._chunks[address]
-        directory = self._spaces[address.space]
-        del directory[bisect_left(directory, address)]
-        if not directory:
-            del self._spaces[address.space]
+    def _stored(self, address: Address) -> pa.RecordBatch | None:
+        space = self._spaces.get(address.space)
+        return None if space is None else space.get(address)
+
+    def _carry_over(self) -> None:
+        """Bring what was committed into the spaces. Doing it again from the start changes nothing."""
+        if self._decided is None:
+            return
+        for address, chunk in self._decided.items():
+            if chunk is None:
+                self._spaces.get(address.space, {}).pop(address, None)
+            else:
+                self._spaces.setdefault(address.space, {})[address] = chunk
+        self._changed = {}
+        self._decided = None

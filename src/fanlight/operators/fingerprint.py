@@ -1,7 +1,8 @@
 """Which pipeline a state belongs to: what it was declared as, what it reads, how its keys are shared out.
 
 State written for one pipeline means nothing to another. So its fingerprint stands in the manifest of a checkpoint,
-and in the state of every shard for queries that have no manifest.
+and in the state of every shard for queries that have no manifest; and the spec of a standalone operator, as a document,
+in its snapshots.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.errors import StateError
-from fanlight.model.document import differences, to_document
+from fanlight.model.document import Document, differences, to_document
 from fanlight.model.spec import WindowSpec
 
 FORMAT = 4
 """The version of what is kept in a checkpoint: raised when older state can no longer be read as it was meant."""
+
+_ANEW = "Or start anew with another checkpoint; what this one holds is untouched."
 
 Fingerprint = Mapping[str, Any]
 """Plain JSON data: `format`, `spec`, `input` (each column and its type), `shards` (their ids)."""
@@ -53,18 +56,26 @@ def changes(stored: Fingerprint, now: Fingerprint) -> list[Change]:
     Only the `delay` of the watermark and `ahead` may: how late records may be, and how early, is a matter of those to
     come. And a `unit` may be left out, or added: a pipeline without one has read no whole number by it.
     """
-    return [*_declared(stored["spec"], now["spec"]), *_columns(stored["input"], now["input"]), *_shares(stored, now)]
+    return [
+        *declared_otherwise(stored["spec"], now["spec"]),
+        *_columns(stored["input"], now["input"]),
+        *_shares(stored, now),
+    ]
 
 
-def refuse(found: Sequence[Change], what: str) -> None:
+def declared_otherwise(stored: Document, now: Document) -> list[Change]:
+    """What differs between the documents of two specs, apart from what may."""
+    free = {"ahead", "unit"} if stored.get("unit") is None or now.get("unit") is None else {"ahead"}
+    told = differences(_settled(stored, free), _settled(now, free))
+    return [Change(line, "Declare the pipeline as it was.") for line in told]
+
+
+def refuse(found: Sequence[Change], what: str, otherwise: str = _ANEW) -> None:
     """Raise a `StateError` that tells every change and what to do; nothing happens if there is none."""
     if found:
         told = "\n".join(f"  {change.told}" for change in found)
         remedies = " ".join(dict.fromkeys(change.remedy for change in found))
-        raise StateError(
-            f"{what} was written by another pipeline:\n{told}\n{remedies} "
-            "Or start anew with another checkpoint; what this one holds is untouched."
-        )
+        raise StateError(f"{what} was written by another pipeline:\n{told}\n{remedies} {otherwise}")
 
 
 def require_readable(version: int, what: str) -> None:
@@ -74,12 +85,6 @@ def require_readable(version: int, what: str) -> None:
             f"{what} has format version {version}; this Fanlight reads version {FORMAT}. "
             "Use the Fanlight that wrote it, or start with a new checkpoint."
         )
-
-
-def _declared(stored: dict[str, Any], now: dict[str, Any]) -> list[Change]:
-    free = {"ahead", "unit"} if stored.get("unit") is None or now.get("unit") is None else {"ahead"}
-    told = differences(_settled(stored, free), _settled(now, free))
-    return [Change(line, "Declare the pipeline as it was.") for line in told]
 
 
 def _columns(stored: list[list[str]], now: list[list[str]]) -> list[Change]:
