@@ -80,6 +80,15 @@ def fanlight(name: str, windows: Aligned, files: Files, warm: int) -> Contestant
     return Contestant(name, windows, query, files, warm)
 
 
+def fanlight_patient(name: str, windows: Aligned, files: Files, warm: int) -> Contestant:
+    """Fanlight with windows that can be corrected for an hour, though nothing is late."""
+
+    def query(source: DataFrame) -> DataFrame:
+        return summed(orders(source).window(windows.kind, lateness="1 hour"))
+
+    return Contestant(name, windows, query, files, warm)
+
+
 def fanlight_early(name: str, windows: Aligned, files: Files, warm: int) -> Contestant:
     """Fanlight with an early firing of every pane that a batch has changed, each taking back the one before."""
 
