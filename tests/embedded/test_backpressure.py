@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanlight as fl
+from fanlight.model.timestamp import START_OF_TIME
 from fanlight.operators.accounting import Accounting
 
 S = 1_000_000
@@ -114,7 +115,7 @@ class TestARefusal:
         fire(operator, 0)
         with pytest.raises(fl.BackPressure):
             step(operator)
-        assert (operator.watermark, operator.clock) == (10 * S, 0)
+        assert (operator.watermark, operator.clock) == (10 * S, START_OF_TIME)  # no clock was ever told
         downstream.is_open = True
         operator.advance()
         step(operator)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanlight.kernels.groups import Ints
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import Timestamp, TimestampLike, timestamp
+from fanlight.model.timestamp import START_OF_TIME, Timestamp, TimestampLike, timestamp
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.panes import Signal
 from fanlight.operators.watermark import Watermarks, watermark_of
@@ -18,7 +18,7 @@ class Heard:
 
     def __init__(self, spec: WindowSpec) -> None:
         self._spec = spec
-        self.clock: Timestamp = 0
+        self.clock: Timestamp = START_OF_TIME  # until one is told: before every clock
         self.signal = Signal()
         self.positions: dict[str, int] = {}
         self.watermarks = Watermarks(spec.watermark)

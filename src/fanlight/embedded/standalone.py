@@ -191,7 +191,7 @@ class WindowOperator:
     @property
     @looking
     def clock(self) -> Timestamp:
-        """The clock acted on last."""
+        """The clock acted on last; the start of time, if none was ever told."""
         return self._heard.clock
 
     @alone

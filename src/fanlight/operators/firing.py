@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.model.firing import Op, Timing
-from fanlight.model.timestamp import Timestamp
+from fanlight.model.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.accounting import moments
 from fanlight.operators.plan import MOMENT, PANE, Plan
 
@@ -66,7 +66,7 @@ class Firings:
         return pa.record_batch([*columns, self._pane(plan, clock)], schema=plan.result)
 
     def _pane(self, plan: Plan, clock: Timestamp) -> pa.Array:
-        left = pa.scalar(clock or None, pa.int64()).cast(MOMENT)
+        left = pa.scalar(None if clock == START_OF_TIME else clock, pa.int64()).cast(MOMENT)
         return pa.StructArray.from_arrays(
             [
                 _words(_OPS, self.ops),

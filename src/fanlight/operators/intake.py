@@ -99,11 +99,15 @@ def with_times(
     """Read the event times; records whose time cannot be read, or is too far ahead of the clock, are buried.
 
     In processing time the clock is the time of them all, or the watermark where that instant is over; but a session,
-    which ends later, starts at the clock. In order of arrival a record's time is its position, counted on from the
-    `arrived` that came before, or read from its column.
+    which ends later, starts at the clock. Before any clock was told they have no time. In order of arrival a record's
+    time is its position, counted on from the `arrived` that came before, or read from its column.
     """
     spec = plan.spec
     if spec.in_processing_time:
+        if clock == START_OF_TIME:
+            everyone, judged = np.ones(len(batch), np.bool_), np.array([watermark])
+            accounting.dead_letters += letters.bury(batch, everyone, Reason.NULL_TIME, judged)
+            return batch.slice(0, 0), np.zeros(0, np.int64)
         starts_now = isinstance(spec.window, Session)
         return batch, np.full(len(batch), clock if starts_now else max(clock, watermark))
     if spec.position is not None:
@@ -130,7 +134,7 @@ def with_times(
 
 def furthest(spec: WindowSpec, clock: Timestamp) -> Timestamp:
     """The furthest time that a record may have at `clock`: as far as it likes, where there is no limit or no clock."""
-    if spec.ahead is None or spec.window.domain is not TimeDomain.EVENT or clock in (0, START_OF_TIME):
+    if spec.ahead is None or spec.window.domain is not TimeDomain.EVENT or clock == START_OF_TIME:
         return END_OF_TIME
     return later(clock, spec.ahead.micros)
 

@@ -233,7 +233,7 @@ class ShardOperator:
         if _INDEX in self._store.list("index"):
             index = json.loads(self._store.get(_INDEX).column("index")[0].as_py())
         self.watermark = index.get("watermark", START_OF_TIME)
-        self.clock = index.get("clock", 0)
+        self.clock = index.get("clock", START_OF_TIME)
         self.arrived = index.get("arrived", 0)
         self.steps = index.get("steps", 0)
         self.notes = index.get("notes", {})

@@ -35,7 +35,7 @@ def watermark_of(spec: WindowSpec, clock: Timestamp, times: NDArray[np.int64] | 
     """
     if spec.in_processing_time:
         over = spec.tick.micros if spec.semantics.clock_instant_is_over else 0
-        return min(clock + over, END_OF_TIME)
+        return clock if clock == START_OF_TIME else min(clock + over, END_OF_TIME)
     if spec.in_arrival_order:
         return START_OF_TIME if times is None or not len(times) else int(times.max()) + 1
     return None
@@ -112,7 +112,7 @@ class Watermarks:
         now = self._move(clock)
         if greatest is not None:
             entry = self._inputs[name]
-            entry.heard = now
+            entry.heard = self._clock
             entry.see(self._strategies[name], greatest, now)
 
     def explicit(self, source: str | None, watermark: Timestamp) -> None:
@@ -183,6 +183,9 @@ class Watermarks:
         return source
 
     def _move(self, clock: Timestamp) -> Timestamp:
+        """The clock now: the start of time while none was told, which is no move."""
+        if clock == START_OF_TIME and self._clock is None:
+            return clock
         now = clock if self._clock is None else max(self._clock, clock)
         self._clock = now
         for name, entry in self._inputs.items():

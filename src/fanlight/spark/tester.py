@@ -16,7 +16,7 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from fanlight.kernels.times import read_times
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, LATEST, Timestamp
+from fanlight.model.timestamp import END_OF_TIME, LATEST, START_OF_TIME, Timestamp
 from fanlight.operators.intake import furthest
 from fanlight.operators.plan import Plan, plain
 from fanlight.operators.shard import ShardOperator
@@ -43,7 +43,7 @@ class ShardTester:
         self.schema = schema
         self._folds = folds
         self._tester = TwsTester(self._processor())
-        self._clock: Timestamp = 0
+        self._clock: Timestamp = START_OF_TIME
 
     def batch(
         self, records: Sequence[pa.RecordBatch], *, watermark: Timestamp, clock: Timestamp, ends: bool = False

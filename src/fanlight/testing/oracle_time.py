@@ -20,7 +20,7 @@ from fanlight.model.counting import Counting, Scope
 from fanlight.model.letters import Reason
 from fanlight.model.sessions import Session
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST
+from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance
 from fanlight.model.windows import TimeDomain
 from fanlight.testing.oracle_reach import Reach
@@ -48,7 +48,7 @@ class Timekeeper:
                 "Combine the watermarks first and give them to the steps of an Explicit spec."
             )
         self.spec = spec
-        self.clock = 0
+        self.clock = START_OF_TIME
         self.reach = Reach(positions={}) if self._counts_per_key else Reach()
         self.came = 0
         self.came_to: dict[Key, int] = {}
@@ -86,7 +86,7 @@ class Timekeeper:
     def _time(self, record: Record, key: Key) -> int | Reason:
         """A record's time. In processing time it is the clock, or the watermark where that instant is over.
 
-        A session, which ends later, starts at the clock all the same.
+        A session, which ends later, starts at the clock all the same. Before any clock was told there is no time.
         """
         match self.spec.window:
             case Counting(by=str() as column):
@@ -95,6 +95,8 @@ class Timekeeper:
                 self.came_to[key] = self.came_to.get(key, 0) + 1
                 return self.came_to[key]
         match self.spec.window.domain:
+            case TimeDomain.PROCESSING if self.clock == START_OF_TIME:
+                return Reason.NULL_TIME
             case TimeDomain.PROCESSING if isinstance(self.spec.window, Session):
                 return self.clock
             case TimeDomain.PROCESSING:
@@ -112,7 +114,7 @@ class Timekeeper:
     def _is_too_far_ahead(self, time: int) -> bool:
         """Whether a time is further ahead of the clock than the stream allows; never, while no clock was told."""
         ahead = self.spec.ahead
-        return ahead is not None and self.clock != 0 and time > self.clock + ahead.micros
+        return ahead is not None and self.clock != START_OF_TIME and time > self.clock + ahead.micros
 
     def _position(self, position: int | None, key: Key) -> int | Reason:
         if position is None:
@@ -136,7 +138,7 @@ class Timekeeper:
         match self.spec.window.domain:
             case TimeDomain.PROCESSING:
                 instant = self.spec.tick.micros if self.spec.semantics.clock_instant_is_over else 0
-                return [self.clock + instant]
+                return [START_OF_TIME if self.clock == START_OF_TIME else self.clock + instant]
             case TimeDomain.ARRIVAL:
                 by_column = isinstance(self.spec.window, Counting) and self.spec.window.by is not None
                 greatest = max(self.came_to.values(), default=0) if by_column else self.came

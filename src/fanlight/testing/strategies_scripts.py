@@ -63,7 +63,7 @@ def scripts(
     unusable = () if calm else unusable
     has_signal = _mentions_signal(spec.trigger)
     steps: list[Step] = []
-    place = clock = 0
+    place, clock = 0, draw(st.sampled_from([0, -2 * STRIDE]))  # before 1970 too
     for _ in range(draw(st.integers(2, MOST_STEPS))):
         place += draw(st.integers(0, STRIDE))
         clock += draw(st.integers(-2, STRIDE))

@@ -55,7 +55,7 @@ class DelayNode(Finishing):
 
     def told(self, state: State, mask: Bools, news: News) -> None:
         since = state[f"{self.name}.since"]
-        since[mask & (since == UNSET)] = news.clock
+        since[mask & (since == UNSET)] = max(news.clock, UNSET + 1)
 
     def ready(self, state: State, now: Now) -> Bools:
         over: Bools = is_due(self._over(state), now.clock)
@@ -97,7 +97,7 @@ class EveryNode(Node):
     def told(self, state: State, mask: Bools, news: News) -> None:
         last = state[f"{self.name}.last"]
         fresh = mask & (last == UNSET)
-        last[fresh] = news.least[fresh] if self._by_watermark else news.clock
+        last[fresh] = news.least[fresh] if self._by_watermark else max(news.clock, UNSET + 1)
 
     def ready(self, state: State, now: Now) -> Bools:
         passed: Bools = is_due(self._next(state), self._time(now))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from fanlight.kernels.times import read_times
 from fanlight.model.duration import Duration
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, Timestamp
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.triggers import OnSignal
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
@@ -49,7 +49,7 @@ class MicroBatches(ABC):
         self.plan = Plan.bind(self.spec, schema)
         self._per_record = isinstance(spec.watermark, BoundedDisorder) and spec.watermark.per_record
         self._watermarks = Watermarks(spec.watermark)
-        self._clock: Timestamp = 0
+        self._clock: Timestamp = START_OF_TIME
         self._firings: list[pa.RecordBatch] = []
         self._letters: list[pa.RecordBatch] = []
 

@@ -54,8 +54,8 @@ class _Player:
     columns: Columns
     driver: Driver
     one_by_one: bool
-    waiting: Timestamp | None = None
-    """A clock that no timer has seen yet: it comes along with whatever happens next."""
+    waiting: Timestamp | None = 0
+    """A clock that no timer has seen yet: it comes along with whatever happens next. Every case begins at 0."""
     ready: bool = False
     finish: bool = False
     """What the scripted trigger says: both hold from the step that says so on."""
