@@ -9,6 +9,8 @@
     │   └── SinkError              a sink that did not take a batch
     └── VectorError (ValueError)   a vectors file that cannot be read
 
+`FanlightWarning` is what it says, once, of something it goes on with.
+
 A message names the field, the value, what follows from it and what to do. Expired records are
 outputs (dead letters), never errors.
 """
@@ -46,3 +48,7 @@ class SinkError(EngineError):
 
 class VectorError(FanlightError, ValueError):
     """A vectors file that is not `windowing-vectors/1` or contradicts itself."""
+
+
+class FanlightWarning(UserWarning):
+    """Something that a run goes on with, and that its user should know; said once a run."""

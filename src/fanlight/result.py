@@ -34,6 +34,7 @@ class Reading:
     clock: Clock | None = None
     rows: int | None = None
     schema: pa.Schema | None = None
+    strict: bool = False
 
     @property
     def is_on_spark(self) -> bool:
@@ -54,12 +55,14 @@ class Result:
         run: EmbeddedRun | SparkRun,
         *,
         schema: pa.Schema | None = None,
+        strict: bool = False,
         before: Result | None = None,
     ) -> None:
         self.spec = spec
         self.before = before
         """The stage whose results this one reads, if there is one."""
         self._schema = schema
+        self._strict = strict
         self._run = run if isinstance(run, EmbeddedRun) else None
         self._spark = None if isinstance(run, EmbeddedRun) else run
 
@@ -67,7 +70,7 @@ class Result:
     def over(spec: WindowSpec, reading: Reading) -> Result:
         """The pipeline of `spec` over what is read: on Spark if that is a Spark DataFrame, else in this process."""
         run = _spark_run(spec, reading) if reading.is_on_spark else _embedded_run(spec, reading)
-        return Result(spec, run, schema=reading.schema)
+        return Result(spec, run, schema=reading.schema, strict=reading.strict)
 
     def followed_by(self, spec: WindowSpec) -> Result:
         """The next stage, which reads the results of this one."""
@@ -147,7 +150,8 @@ class Result:
 
     def operator(self, **options: object) -> WindowOperator:
         """The standalone operator of this pipeline, for feeding by hand."""
-        return WindowOperator(self.spec, schema=self._schema, **options)  # type: ignore[arg-type]
+        settings = {"schema": self._schema, "strict": self._strict, **options}
+        return WindowOperator(self.spec, **settings)  # type: ignore[arg-type]
 
     def _embedded(self) -> EmbeddedRun:
         if self._run is None:
@@ -204,7 +208,8 @@ def checked(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate],
 
 def _embedded_run(spec: WindowSpec, reading: Reading) -> EmbeddedRun:
     source = cast("Source", reading.source)
-    return EmbeddedRun(spec, source, clock=reading.clock, rows=reading.rows, schema=reading.schema)
+    read = {"clock": reading.clock, "rows": reading.rows, "schema": reading.schema, "strict": reading.strict}
+    return EmbeddedRun(spec, source, **read)  # type: ignore[arg-type]
 
 
 def _spark_run(spec: WindowSpec, reading: Reading) -> SparkRun:

@@ -39,6 +39,7 @@ def stream(
     clock: Clock | None = None,
     rows: int | None = None,
     schema: pa.Schema | None = None,
+    strict: bool = False,
 ) -> Stream:
     """A stream of records with an event time, to be windowed.
 
@@ -48,6 +49,9 @@ def stream(
     count: 's', 'ms', 'us' or 'ns'; without it they are refused. `clock` names a column of arrival times, or is the
     caller's clock, for triggers that need one. Where a clock is known (Spark's streams have one), a record whose time
     is further `ahead` of it is a dead letter, and moves no watermark; None lets it pass. `rows` bounds a bundle.
+
+    `schema` says the columns and types; without it the first bundle does. A value that does not fit its column exactly
+    makes its record a dead letter, and a field that is no column is ignored; `strict` stops at either instead.
 
     >>> import fanlight as fl
     >>> orders = [{"ts": 5, "product": "tea", "price": 3}, {"ts": 42, "product": "tea", "price": 4}]
@@ -63,7 +67,7 @@ def stream(
     if watermark is not None and delay is not None:
         raise SpecError("stream: `delay` and `watermark` both say how the watermark follows. Use one of them.")
     strategy = watermark or BoundedDisorder(Duration.of("0 s" if delay is None else delay))
-    reading = Reading(source, clock, rows, schema)
+    reading = Reading(source, clock, rows, schema, strict)
     counted = None if unit is None else choice(TimeUnit, unit, "unit")
     limit = None if ahead is None else Duration.of(ahead)
     return Stream(reading, time, strategy, counted, Duration.of(tick), limit, ())

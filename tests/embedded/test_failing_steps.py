@@ -49,7 +49,7 @@ class TestAStepThatFails:
 
     def busy(self) -> fl.WindowOperator:
         """An operator with something of everything: open and closed windows, a dead letter, a firing."""
-        operator = self.PIPELINE.operator()
+        operator = self.PIPELINE.operator(strict=True)
         operator.add([order(1, v=2**62), order(None), order(12)], offset=0, watermark=10 * S)
         return operator
 

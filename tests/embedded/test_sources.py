@@ -17,12 +17,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanlight.embedded.sources import RECORD_ROWS, as_batch, batches
+from fanlight.embedded.sources import RECORD_ROWS, as_bundle, bundles
 from fanlight.errors import InputError
 
 TABLE = pa.table({"ts": [1, 2, 3, 4, 5], "k": ["a", "b", None, "a", "c"]})
 ROWS = TABLE.to_pylist()
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+def batches(source: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+    """The batches of a strict source."""
+    return (came.batch for came in bundles(source, **options))
+
+
+def as_batch(records: Any, schema: pa.Schema | None = None) -> pa.RecordBatch:
+    return as_bundle(records, schema).batch
 
 
 def read(source: Any, **options: Any) -> list[Any]:
@@ -326,9 +335,9 @@ class Absent:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-from fanlight.embedded.sources import as_batch, batches
-assert [batch.to_pylist() for batch in batches([{"ts": 1}])] == [[{"ts": 1}]]
-assert as_batch({"ts": 1}).num_rows == 1
+from fanlight.embedded.sources import as_bundle, bundles
+assert [came.batch.to_pylist() for came in bundles([{"ts": 1}])] == [[{"ts": 1}]]
+assert as_bundle({"ts": 1}).batch.num_rows == 1
 assert "pandas" not in sys.modules
 """
 

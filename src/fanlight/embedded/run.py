@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fanlight.embedded.sources import Source, batches
+from fanlight.embedded.sources import Source, bundles
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import InputError
 from fanlight.kernels.times import read_times
 from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.timestamp import Timestamp, TimestampLike
 from fanlight.operators.accounting import Accounting
+from fanlight.operators.conforming import fitting
 from fanlight.operators.plan import plain, require_column
 from fanlight.operators.stages import next_records
 
@@ -41,13 +42,15 @@ class EmbeddedRun:
         clock: Clock | None = None,
         rows: int | None = None,
         schema: pa.Schema | None = None,
+        strict: bool = False,
     ) -> None:
         self._spec = spec
         self._source = source
         self._clock = clock
         self._rows = rows
         self._schema = schema
-        self._operator = WindowOperator(spec, schema=schema)
+        self._operator = WindowOperator(spec, schema=schema, strict=strict)
+        self._arrivals: pa.Field | None = None
         self._table: pa.Table | None = None
         self._letters: list[pa.Table] = []
         self._started = False
@@ -69,8 +72,9 @@ class EmbeddedRun:
         if isinstance(self._source, EmbeddedRun):
             yield from self._after(self._source)
         else:
-            for batch in batches(self._source, rows=self._rows, schema=self._schema):
-                self._operator.add(batch, clock=self._now(batch))
+            source, remarks = self._source, self._operator.remarks
+            for came in bundles(source, rows=self._rows, schema=self._schema, remarks=remarks):
+                self._operator.add(came, clock=self._now(came.batch))
                 yield self._stepped()
         self._operator.end()
         yield self._stepped()
@@ -118,13 +122,20 @@ class EmbeddedRun:
             return None
         if callable(self._clock):
             return self._clock()
-        return latest(batch, self._clock, self._spec.unit)
+        arrivals = clock_column(batch, self._clock)
+        if self._arrivals is None or pa.types.is_null(self._arrivals.type):
+            self._arrivals = pa.field(self._clock, arrivals.type)
+        return latest(fitting(arrivals, self._arrivals), self._clock, self._spec.unit)
 
 
-def latest(batch: pa.RecordBatch, name: str, unit: TimeUnit | None) -> Timestamp | None:
-    """The greatest time of the clock column `name`; None if it has none. Whole numbers in it count `unit`."""
+def clock_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """The column that has the arrival times of records."""
     require_column(batch.schema, name)
-    column = plain(batch.column(name))
+    return plain(batch.column(name))
+
+
+def latest(column: pa.Array, name: str, unit: TimeUnit | None) -> Timestamp | None:
+    """The greatest time of the clock column `name`; None if it has none. Whole numbers in it count `unit`."""
     if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
         raise InputError(
             f"stream: the clock column {name!r} is {column.type}. Use a timestamp, or whole numbers in `unit`."

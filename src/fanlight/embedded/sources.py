@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import reprlib
 import sys
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
+from fanlight.embedded.columns import REFUSALS, column_of, column_of_fitting
+from fanlight.embedded.remarks import Remarks
 from fanlight.errors import InputError
+from fanlight.operators.conforming import Came, Faults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,50 +33,55 @@ COLUMNAR_ROWS = 1 << 20
 RECORD_ROWS = 8_192
 """How many rows a batch has at most: of what is columnar already, and of what must be gathered first."""
 
-_REFUSALS = (pa.ArrowException, OverflowError, TypeError, ValueError)
-"""How Arrow says that values do not make a column."""
 
-
-def batches(source: Source, *, rows: int | None = None, schema: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of `source` in order, in batches of at most `rows`; none of them is empty.
+def bundles(
+    source: Source, *, rows: int | None = None, schema: pa.Schema | None = None, remarks: Remarks | None = None
+) -> Iterator[Came]:
+    """The rows of `source` in order, in bundles of at most `rows`; none of them is empty.
 
     A table or a data frame is cut every `rows` rows, however it is chunked. A stream is read as it is asked for, and
-    its own batches stay apart. Records are gathered; the first batch of them settles the columns and types, unless
-    `schema` does, and a later record that does not fit is an `InputError`.
+    its own batches stay apart. Records are gathered; the first bundle of them settles the columns and types, unless
+    `schema` does. A value that does not fit is null, and its record is marked; a field that is no column is left out,
+    and `remarks` say so. Without `remarks` either is an `InputError`.
 
-    >>> [batch.num_rows for batch in batches(({"ts": n} for n in range(5)), rows=2)]
+    >>> [came.batch.num_rows for came in bundles(({"ts": n} for n in range(5)), rows=2)]
     [2, 2, 1]
     """
     if rows is not None and rows < 1:
         raise InputError(f"source: `rows` ({rows}) must be at least 1; a batch without rows never ends.")
     at_most = COLUMNAR_ROWS if rows is None else rows
+    strict = remarks is None
     if isinstance(source, pa.RecordBatchReader):
-        return _of_columnar(source, at_most)
+        return _of_columnar(source, at_most, strict)
     if _is_columnar(source):
-        return _of_columnar([source], at_most)
+        return _of_columnar([source], at_most, strict)
     if hasattr(source, "__arrow_c_stream__"):
-        return _of_columnar(_exported(source), at_most)
+        return _of_columnar(_exported(source), at_most, strict)
     if isinstance(source, Mapping):
         raise InputError(
             f"source: one mapping of {_listed(source)} is either a single record or a table of columns; which one is "
             "not said. Pass [record] for the one, pyarrow.table(columns) for the other."
         )
-    return _of_stream(_iterable("source", source), rows, schema)
+    return _of_stream(_iterable("source", source), rows, schema, remarks)
 
 
-def as_batch(records: Records, schema: pa.Schema | None = None) -> pa.RecordBatch:
-    """One bundle as one batch. `schema` settles the columns and types of dicts; columnar bundles bring their own.
+def as_bundle(records: Records | Came, schema: pa.Schema | None = None, remarks: Remarks | None = None) -> Came:
+    """One bundle as it came. `schema` settles the columns and types of dicts; columnar bundles bring their own.
 
-    >>> as_batch({"ts": 1, "price": 2.5}).to_pydict()
+    Values that do not fit, and fields that are no column, are as in `bundles`.
+
+    >>> as_bundle({"ts": 1, "price": 2.5}).batch.to_pydict()
     {'ts': [1], 'price': [2.5]}
     """
+    if isinstance(records, Came):
+        return records
     if isinstance(records, Mapping):
-        return _gathered([records], schema, 0)
+        return _gathered([records], schema, 0, remarks)
     if _is_columnar(records):
-        return _whole(_table(records))
+        return Came(_whole(_table(records)))
     if hasattr(records, "__arrow_c_stream__"):
-        return _whole(_exported(records).read_all())
-    return _gathered(list(_iterable("add", records)), schema, 0)
+        return Came(_whole(_exported(records).read_all()))
+    return _gathered(list(_iterable("add", records)), schema, 0, remarks)
 
 
 def _exported(value: Any) -> pa.RecordBatchReader:
@@ -114,7 +120,7 @@ def _table(value: Columnar) -> pa.Table:
     try:
         frame = value.reset_index(levels) if levels else value
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except _REFUSALS as problem:
+    except REFUSALS as problem:
         raise InputError(
             f"source: the data frame does not make a table: {'; '.join(map(str, problem.args))}. "
             "Give each of its columns one type."
@@ -133,13 +139,14 @@ def _whole(table: pa.Table) -> pa.RecordBatch:
     return parts[0] if parts else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def _of_columnar(values: Iterable[Columnar], rows: int) -> Iterator[pa.RecordBatch]:
+def _of_columnar(values: Iterable[Columnar], rows: int, strict: bool) -> Iterator[Came]:
     kinds: dict[str, pa.DataType] = {}
     for position, value in enumerate(values):
         table = _table(value)
-        _require_same_types(kinds, table.schema, position)
+        if strict:
+            _require_same_types(kinds, table.schema, position)
         for start in range(0, table.num_rows, rows):
-            yield from table.slice(start, rows).combine_chunks().to_batches()
+            yield from map(Came, table.slice(start, rows).combine_chunks().to_batches())
 
 
 def _require_same_types(kinds: dict[str, pa.DataType], schema: pa.Schema, position: int) -> None:
@@ -155,15 +162,17 @@ def _require_same_types(kinds: dict[str, pa.DataType], schema: pa.Schema, positi
             )
 
 
-def _of_stream(source: Iterable[Any], rows: int | None, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+def _of_stream(
+    source: Iterable[Any], rows: int | None, schema: pa.Schema | None, remarks: Remarks | None
+) -> Iterator[Came]:
     """A stream of batches or of records: the first of them says which."""
     stream = iter(source)
     for first in islice(stream, 1):
         whole = chain([first], stream)
         if _is_columnar(first):
-            yield from _of_columnar(_only_columnar(whole), COLUMNAR_ROWS if rows is None else rows)
+            yield from _of_columnar(_only_columnar(whole), COLUMNAR_ROWS if rows is None else rows, remarks is None)
         else:
-            yield from _of_records(whole, RECORD_ROWS if rows is None else rows, schema)
+            yield from _of_records(whole, RECORD_ROWS if rows is None else rows, schema, remarks)
 
 
 def _only_columnar(stream: Iterable[Any]) -> Iterator[Columnar]:
@@ -175,18 +184,18 @@ def _only_columnar(stream: Iterable[Any]) -> Iterator[Columnar]:
         yield value
 
 
-def _of_records(stream: Iterator[Any], rows: int, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+def _of_records(stream: Iterator[Any], rows: int, schema: pa.Schema | None, remarks: Remarks | None) -> Iterator[Came]:
     position = 0
     while records := list(islice(stream, rows)):
-        batch = _gathered(records, schema, position)
+        came = _gathered(records, schema, position, remarks)
         # a column without a value yet has no type yet either, and gets it with its first value
-        schema = batch.schema
-        yield batch
+        schema = came.batch.schema
+        yield came
         position += len(records)
 
 
-def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int) -> pa.RecordBatch:
-    """Records as one batch; `position` is that of the first, for messages."""
+def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int, remarks: Remarks | None) -> Came:
+    """Records as one bundle; `position` is that of the first, for messages."""
     for number, record in enumerate(records, position):
         if not isinstance(record, Mapping):
             raise InputError(
@@ -199,22 +208,27 @@ def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int) -
         settled: list[pa.Field[Any] | None] = [None] * len(names)
     else:
         names, settled = schema.names, list(schema)
-        _require_known(records, schema, position)
-    columns = [
-        _column(name, [record.get(name) for record in records], None if field is None else field.type, position)
-        for name, field in zip(names, settled, strict=True)
-    ]
+        _look_for_unknown(records, schema, position, remarks)
+    faults = Faults()
+    columns = []
+    for name, field in zip(names, settled, strict=True):
+        values, kind = [record.get(name) for record in records], None if field is None else field.type
+        if remarks is None:
+            columns.append(column_of(name, values, kind, position))
+        else:
+            columns.append(column_of_fitting(name, values, kind, position, faults))
     fields = [
         pa.field(name, column.type) if field is None else field.with_type(column.type)
         for name, field, column in zip(names, settled, columns, strict=True)
     ]
     if not fields:
         # without a column, only a struct knows how many rows there are
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([])))
+        return Came(pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([]))))
     settles = pa.schema(fields)
-    return pa.RecordBatch.from_arrays(
+    batch = pa.RecordBatch.from_arrays(
         columns, schema=settles if schema is None else settles.with_metadata(schema.metadata)
     )
+    return Came(batch, faults.details(len(batch)))
 
 
 def _require_text(names: list[Any]) -> None:
@@ -223,95 +237,19 @@ def _require_text(names: list[Any]) -> None:
             raise InputError(f"record: the field {name!r} is named by a {type(name).__name__}. Name fields by text.")
 
 
-def _require_known(records: Sequence[Record], schema: pa.Schema, position: int) -> None:
+def _look_for_unknown(records: Sequence[Record], schema: pa.Schema, position: int, remarks: Remarks | None) -> None:
+    """Find fields that are no column: `remarks` say that they are left out; without, they are refused."""
     known = set(schema.names)
     for number, record in enumerate(records, position):
         if not record.keys() <= known:
             name = next(name for name in record if name not in known)
+            if remarks is not None:
+                remarks.unasked(record, schema)
+                return
             raise InputError(
                 f"record {number}: the field {name!r} ({reprlib.repr(record[name])}) is new; the columns so far are "
                 f"{_listed(schema.names)}. Leave it out, or name every field in `schema`."
             )
-
-
-def _column(name: str, values: list[Any], kind: pa.DataType | None, position: int) -> pa.Array[Any]:
-    """One field of all records as a column of type `kind`; of their own type, if none is settled yet."""
-    if kind is not None and pa.types.is_null(kind):
-        kind = None
-    try:
-        column: Any = _converted(values, kind)
-    except _REFUSALS as problem:
-        place = _first_refused(values, kind)
-        value = values[place]
-        before = _inferred(values[:place]).type if kind is None else kind
-        why = "no column holds such a value" if pa.types.is_null(before) else f"the column is {before}"
-        raise InputError(
-            f"record {position + place}: the field {name!r} is {reprlib.repr(value)} ({type(value).__name__}), but "
-            f"{why}; it cannot be kept as it is. Convert the value, or say the type of {name!r} in `schema`."
-        ) from problem
-    if isinstance(column, pa.ChunkedArray):
-        raise InputError(
-            f"record {position} and the {len(values) - 1} after it: the field {name!r} has more than 2 GB in them, too "
-            "much for one batch. Use smaller `rows`, or large_string or large_binary in `schema`."
-        )
-    settled: pa.Array[Any] = column
-    return settled
-
-
-def _converted(values: list[Any], kind: pa.DataType | None) -> pa.Array[Any]:
-    """Let Arrow convert, but refuse where it would cut something off without a word, as 2.5 to 2."""
-    try:
-        own = _inferred(values)
-    except _REFUSALS:
-        if kind is None:
-            raise
-        # no common type of their own, as for numbers beyond int64; so each is looked at by itself
-        if len(values) > 1:
-            for value in values:
-                _converted([value], kind)
-        return pa.array(values, kind)
-    if kind is None or own.type == kind:
-        return own
-    if _cuts(own.type, kind):
-        raise TypeError(f"{own.type} does not fit into {kind}")
-    if pa.types.is_temporal(own.type) and pa.types.is_temporal(kind):
-        own.cast(kind)
-    return pa.array(values, kind)
-
-
-def _inferred(values: list[Any]) -> pa.Array[Any]:
-    own: pa.Array[Any] = pa.array(values)
-    if pa.types.is_date(own.type) and any(isinstance(value, datetime) for value in values):
-        raise TypeError("a point in time among dates would lose its time of day")
-    return own
-
-
-def _cuts(own: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether Arrow keeps values of type `own` as `kind` only by cutting something off."""
-    if pa.types.is_integer(kind):
-        return bool(pa.types.is_floating(own) or pa.types.is_decimal(own))
-    if pa.types.is_floating(kind):
-        return bool(pa.types.is_boolean(own))
-    if pa.types.is_date(kind):
-        return bool(pa.types.is_timestamp(own))
-    if isinstance(kind, pa.StructType) and isinstance(own, pa.StructType):
-        return any(kind.get_field_index(f.name) < 0 or _cuts(f.type, kind.field(f.name).type) for f in own)
-    if isinstance(kind, (pa.ListType, pa.LargeListType)) and isinstance(own, pa.ListType):
-        return _cuts(own.value_type, kind.value_type)
-    return False
-
-
-def _first_refused(values: list[Any], kind: pa.DataType | None) -> int:
-    """Which value is the one that does not fit: all before it do."""
-
-    def is_refused(length: int) -> bool:
-        try:
-            _converted(values[:length], kind)
-        except _REFUSALS:
-            return True
-        return False
-
-    return bisect_left(range(1, len(values) + 1), True, key=is_refused)
 
 
 def _listed(names: Iterable[object]) -> str:

@@ -12,16 +12,19 @@ import pyarrow as pa
 from fanlight.embedded.heard import Heard
 from fanlight.embedded.identity import identify, keep_schema, known_schema
 from fanlight.embedded.outbox import Downstream, Outbox
-from fanlight.embedded.sources import Records, as_batch
+from fanlight.embedded.remarks import Remarks
+from fanlight.embedded.sources import Records, as_bundle
 from fanlight.embedded.standing import Standing, Turn
 from fanlight.embedded.turnstile import Turnstile, alone, looking
 from fanlight.errors import EngineError, StateError
 from fanlight.kernels.groups import Ints
+from fanlight.model.letters import Reason
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import Accounting
-from fanlight.operators.intake import Offsets, conform, with_times, without_replays, without_views
+from fanlight.operators.conforming import Came, conform, readable
+from fanlight.operators.intake import Offsets, with_times, without_replays, without_views
 from fanlight.operators.plan import Plan
 from fanlight.operators.reading import Question, messages_table, windows_table
 from fanlight.operators.shard import ShardOperator
@@ -60,8 +63,11 @@ class WindowOperator:
         before_send: Hook | None = None,
         downstream: Downstream | None = None,
         capacity: int | None = None,
+        strict: bool = False,
     ) -> None:
+        """`strict` stops at a value that does not fit its column, and at a field that is none; else see `add`."""
         self.spec = spec
+        self.remarks = None if strict else Remarks(declared=schema is not None)
         self._store: ChunkStore = MemoryStore() if store is None else store
         self._before_process = before_process
         self._outbox = Outbox(before_send, downstream, capacity)
@@ -92,15 +98,19 @@ class WindowOperator:
         `offset` is the source position of the first record, or of each; positions already taken are counted as
         duplicates and change nothing. Raises `BackPressure` while refused firings wait. Whatever it raises, the step
         was whole or never was; who gives offsets may simply give the same again.
+
+        A value that does not fit its column exactly makes its record a dead letter, and a field that is no column is
+        ignored; `strict` operators raise an `InputError` instead.
         """
         self._outbox.require_room()
-        batch = as_batch(records, None if self._shard is None else self._shard.plan.schema)
-        if self._shard is None and not len(batch.schema) and not len(batch):
+        came = as_bundle(records, None if self._shard is None else self._shard.plan.schema, self.remarks)
+        if self._shard is None and not len(came.batch.schema) and not len(came.batch):
             self._move(watermark, clock, source, signal, finish)
             return
-        batch = conform(batch, without_views(batch.schema))
         name = _ONLY if source is None else source
-        batch, through, replayed = without_replays(batch, offset, self._heard.positions.get(name))
+        came, through, replayed = without_replays(came, offset, self._heard.positions.get(name))
+        batch, malformed = came.parted()
+        batch = conform(batch, without_views(batch.schema))
         if self._before_process is not None:
             batch = self._before_process(batch)
 
@@ -112,6 +122,8 @@ class WindowOperator:
             shard.accounting.duplicates += replayed
             if through is not None:
                 self._heard.positions[name] = through
+            if malformed is not None:
+                self._bury(shard, Came(conform(malformed.batch, shard.plan.schema), malformed.details))
             self._add(shard, batch, source, watermark)
 
         self._whole(work)
@@ -263,7 +275,7 @@ class WindowOperator:
     def _add(
         self, shard: ShardOperator, batch: pa.RecordBatch, source: str | None, watermark: TimestampLike | None
     ) -> None:
-        batch = conform(batch, shard.plan.schema)
+        batch = self._conformed(shard, batch)
         shard.accounting.received += len(batch)
         batch, times = with_times(
             shard.plan, batch, shard.letters, shard.accounting, shard.watermark, self._heard.clock, shard.arrived
@@ -275,6 +287,26 @@ class WindowOperator:
             watermarks.observe(source, int(times.max()) if len(times) else None, self._heard.clock)
             self._heard.hear_watermark(source, watermark)
         self._step(shard, Bundle(batch, times, judged))
+
+    def _conformed(self, shard: ShardOperator, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The records with the columns of the shard; those with a value that does not fit are buried."""
+        schema = shard.plan.schema
+        if self.remarks is None or batch.schema.equals(schema):
+            return conform(batch, schema)
+        self.remarks.unasked(batch.schema.names, schema)
+        batch, malformed = readable(batch, schema).parted()
+        if malformed is not None:
+            self._bury(shard, malformed)
+        return batch
+
+    def _bury(self, shard: ShardOperator, malformed: Came) -> None:
+        """Make dead letters of records with values that do not fit their columns."""
+        batch, details, accounting = malformed.batch, malformed.details, shard.accounting
+        everyone, judged = np.ones(len(batch), np.bool_), np.array([shard.watermark])
+        accounting.received += len(batch)
+        accounting.dead_letters += shard.letters.bury(batch, everyone, Reason.MALFORMED, judged, details)
+        if self.remarks is not None and details is not None:
+            self.remarks.malformed(details)
 
     def _move(
         self,

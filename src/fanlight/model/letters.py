@@ -11,6 +11,7 @@ class Reason(Enum):
     EXPIRED = "expired"  # every window of the record has expired
     FINISHED = "finished"  # the trigger of its pane has finished
     NO_WINDOW = "no_window"  # no window covers its time
+    MALFORMED = "malformed"  # a value does not fit its column; the detail says which
     NULL_TIME = "null_time"
     UNPARSABLE_TIME = "unparsable_time"
     TIME_OUT_OF_RANGE = "time_out_of_range"  # outside the years 1 to 9999

@@ -19,20 +19,10 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, as_text, later
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import Accounting, DeadLetters
-from fanlight.operators.plan import Plan, plain, require_column
+from fanlight.operators.conforming import Came
+from fanlight.operators.plan import Plan, plain
 
 Offsets = int | Sequence[int] | Ints | None
-
-
-def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A batch with the columns of the first one; a column that is missing or does not fit is an error."""
-    if batch.schema.equals(schema):
-        return batch
-    columns = []
-    for field in schema:
-        require_column(batch.schema, field.name)
-        columns.append(_fitted(batch.column(field.name), field))
-    return pa.record_batch(columns, schema=schema)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
@@ -47,44 +37,17 @@ def without_views(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
-def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
-    """A column as the type it had before: the same kind of thing, and nothing lost on the way."""
-    if column.type == field.type:
-        return column
-    problem = "they are not the same kind of thing"
-    if pa.types.is_null(column.type) or _kind(column.type) == _kind(field.type):
-        try:
-            return column.cast(field.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as refusal:
-            problem = str(refusal)
-    raise InputError(
-        f"Column {field.name!r} is {column.type} here and was {field.type} before: {problem}. "
-        "Give every batch the same types, or declare the schema."
-    )
-
-
-def _kind(kind: pa.DataType) -> str:
-    kind = plain_type(kind)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "number"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "text"
-    return "time" if pa.types.is_timestamp(kind) else str(kind)
-
-
-def without_replays(
-    batch: pa.RecordBatch, offset: Offsets, taken_through: int | None
-) -> tuple[pa.RecordBatch, int | None, int]:
+def without_replays(came: Came, offset: Offsets, taken_through: int | None) -> tuple[Came, int | None, int]:
     """Leave out records whose offset has been taken already: the rest, the greatest offset now, how many were left."""
-    if offset is None or not len(batch):
-        return batch, taken_through, 0
-    offsets = _offsets(offset, len(batch))
+    rows = len(came.batch)
+    if offset is None or not rows:
+        return came, taken_through, 0
+    offsets = _offsets(offset, rows)
     floor = np.iinfo(np.int64).min if taken_through is None else taken_through
     before = np.maximum.accumulate(np.concatenate([[floor], offsets[:-1]]))
     fresh = offsets > before
-    replayed = int(len(batch) - np.count_nonzero(fresh))
-    kept = batch.filter(pa.array(fresh)) if replayed else batch
-    return kept, int(max(floor, offsets.max())), replayed
+    replayed = int(rows - np.count_nonzero(fresh))
+    return came.where(fresh) if replayed else came, int(max(floor, offsets.max())), replayed
 
 
 def with_times(

@@ -16,8 +16,8 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
+from fanlight.operators.conforming import conform
 from fanlight.operators.folding import Folding, folding_of
-from fanlight.operators.intake import conform
 from fanlight.operators.plan import Plan, plain
 from fanlight.spark.leaving import acted_on
 from fanlight.spark.shards import places_of

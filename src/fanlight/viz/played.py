@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fanlight.embedded.run import latest
-from fanlight.embedded.sources import Records, as_batch
+from fanlight.embedded.run import clock_column, latest
+from fanlight.embedded.sources import Records, as_bundle
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.kernels.times import read_times
 from fanlight.model.counting import Counting, Scope
@@ -151,14 +151,14 @@ class _Run:
     def take(self, step: Step) -> None:
         """One step."""
         number = len(self._moments) + 1
-        batch = None if step.records is None else as_batch(step.records, self._schema)
+        batch = None if step.records is None else as_bundle(step.records, self._schema).batch
         if batch is None or not len(batch):
             self._operator.advance(watermark=step.watermark, clock=step.clock)
         else:
             self._schema = self._schema or batch.schema
             clock = step.clock
             if clock is None and self._clock is not None:
-                clock = latest(batch, self._clock, self._spec.unit)
+                clock = latest(clock_column(batch, self._clock), self._clock, self._spec.unit)
             places = np.arange(len(self._arrivals), len(self._arrivals) + len(batch))
             placed = batch.append_column(_PLACE, pa.array(places))
             before = self._operator.watermark
