@@ -73,6 +73,7 @@ def test_many_rows_in_few_windows_are_merged_over_stacks(kind: WindowKind) -> No
     """80,000 records, each in one or two of the windows asked for: more pairs than are written out for 16 windows."""
     slicing, windows = Slicing.of(kind, Semantics()), list(range(0, 32, 2))
     found: list[Row] = [(time % 100, "ab"[time % 2]) for time in range(80_000)]
+    found.append((50, "only here"))
     rows = rows_of(slicing, found)
     assert not is_sparse(slicing, np.array(windows), rows.slices)
     assert merged(slicing, rows, windows) == by_hand(slicing, found, windows)

@@ -60,9 +60,11 @@ def test_while_nothing_is_late_slices_are_all_that_is_kept() -> None:
 
 def test_nothing_remains_when_every_window_has_expired() -> None:
     shard = Patient(HOPPING)
-    shard.fired([(3, "a", 1)], 10)
+    shard.fired([(3, "a", 1)], 20)
     shard.fired([(4, "a", 2)], 50)
-    assert shard.corrected == {-1: 1}
+    assert shard.corrected == {-1: 1, 0: 1}
+    assert shard.fired([], 110) == []
+    assert shard.corrected == {0: 1}  # window -1 ends at 10 and expires at 110
     assert shard.fired([], 120) == []
     assert (shard.kept, shard.corrected, shard.operator.is_live) == ([], {}, False)
 
@@ -85,6 +87,21 @@ def test_a_late_record_corrects_the_panes_it_belongs_to_and_no_other(restarts: b
     again = [("+U", "LATE", 2, False, "a", 0, 4, 51), ("+U", "LATE", 1, False, "b", 0, 2, 68)]
     assert shard.fired([(3, "a", 32), (4, "b", 64)], 40)[2:] == again
     assert shard.corrected == {-1: 2, 0: 2, 1: 1}
+
+
+def test_a_pane_that_is_corrected_again_is_noted_once() -> None:
+    shard = Patient()
+    shard.fired([(3, "a", 1)], 20)
+    for time, index in ((4, 1), (5, 2), (6, 3)):
+        assert shard.fired([(time, "a", 1)], 20) == [("+U", "LATE", index, False, "a", 0, index + 1, index + 1)]
+    assert shard.corrected == {0: 1}
+
+
+def test_a_late_record_leaves_alone_the_windows_that_have_expired() -> None:
+    """At 115 the window -1 has expired, which ended at 10; window 0, which ended at 20, can still be corrected."""
+    shard = Patient(HOPPING)
+    shard.fired([(3, "a", 1)], 115)
+    assert shard.fired([(4, "a", 2)], 115) == [("+U", "LATE", 1, False, "a", 0, 2, 3)]
 
 
 def test_a_key_that_comes_late_to_its_window_is_new_there() -> None:

@@ -25,7 +25,7 @@ Panes = tuple[Ints, list[pa.Array], Partials]
 def merge_windows(slicing: Slicing, fold: Fold, windows: Ints, rows: Sliced) -> Panes:
     """The panes of these windows, which ascend, merged from rows of their slices.
 
-    A (slice, key) may occur more than once, and a slice may belong to none of the windows.
+    Rows may come in any order, a (slice, key) more than once, and a slice may belong to none of the windows.
     """
     found = encode_in_order(rows.keys, len(rows))
     if not is_sparse(slicing, windows, rows.slices):

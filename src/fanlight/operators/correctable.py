@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from fanlight.kernels.apart import Sliced
 from fanlight.kernels.fold import Partials
-from fanlight.kernels.groups import Ints, order_of
+from fanlight.kernels.groups import Ints
 from fanlight.kernels.keys import encode_in_order
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, covered
@@ -109,7 +109,6 @@ class CorrectablePanes:
 
     def _correct(self, late: Sliced, moment: Moment) -> Corrected:
         """The panes that late rows belong to, with what they held before and what comes now."""
-        late = late.take(order_of(late.slices))
         slicing, fold = self._plan.slicing, self._plan.fold
         windows = covered(*self._reach(late.slices, moment))
         brought = merge_windows(slicing, fold, windows, late)
