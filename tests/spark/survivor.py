@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 import fanlight as fl
 from fanlight.spark.session import spark_session
 
-BATCHES = 40 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 24
+BATCHES = 120 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 24
 ROWS = 40
 
 

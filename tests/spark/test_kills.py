@@ -19,8 +19,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 SURVIVOR = Path(__file__).with_name("survivor.py")
-KILLS = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
-"""Ten in `make thorough`; a kill and the start after it take half a minute."""
+KILLS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
+"""Twenty in `make thorough`; a kill and the start after it take half a minute."""
 PATIENCE = 600
 """Seconds after which a query that should end is taken to hang."""
 TABLES = {

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from fanlight.spark.sinks.batch import Leaving, Part
 from fanlight.spark.sinks.folder import FolderSink
-from fanlight.spark.sinks.lines import LinesSink
+from fanlight.spark.sinks.lines import LinesSink, committed_length
 from fanlight.spark.sinks.sink import Sink
 from fanlight.spark.sinks.targets import sinks_of
 
@@ -82,7 +82,12 @@ class SqlitePlace(Place):
         return sink
 
     def content(self) -> Any:
+        if not self.file.exists():
+            return [], []
         with closing(sqlite3.connect(self.file)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if not {"totals", "totals_accounting"} <= tables:
+                return [], []
             rows = sorted(connection.execute("SELECT * FROM totals"), key=repr)
             return rows, list(connection.execute("SELECT batch FROM totals_accounting ORDER BY rowid"))
 
@@ -99,7 +104,8 @@ class LinesPlace(Place):
         return LinesSink(str(self.file), Part.ROWS)
 
     def content(self) -> Any:
-        return [json.loads(line) for line in self.file.read_text().splitlines()]
+        committed = self.file.read_bytes()[: committed_length(self.file)] if self.file.exists() else b""
+        return [json.loads(line) for line in committed.splitlines()]
 
 
 class FolderPlace(Place):

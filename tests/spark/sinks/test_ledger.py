@@ -277,7 +277,7 @@ class TestAFileOfLines:
         place.write(0, 1)
         noted = place.file.stat().st_size
         place.file.unlink()
-        refuses(place, 2, rf"the file is gone \(0 bytes\), and .* notes {noted} bytes.* move both away")
+        refuses(place, 2, rf"the file is gone \(0 bytes\), and .* notes {noted} bytes.* move it away with its")
         self.sidecar(place).unlink()
         refuses(place, 2, "it knows nothing of this query")
         place.write(2, accepts=True)
@@ -288,6 +288,21 @@ class TestAFileOfLines:
         place = LinesPlace(tmp_path)
         place.write(0, 1)
         every_bit_counts(place, self.sidecar(place))
+
+    def test_a_damaged_line_is_found_when_the_query_starts_again(self, tmp_path: Path) -> None:
+        place = LinesPlace(tmp_path)
+        place.write(0, 1)
+        whole = place.file.read_bytes()
+        turned = bytearray(whole)
+        turned[len(whole) // 2] ^= 1
+        place.file.write_bytes(turned)
+        said = rf"its first {len(whole)} bytes are not those that were written up to batch 1, so it is damaged"
+        with pytest.raises(SinkError, match=said):
+            place.sink.check(place.batch(2))
+        assert place.file.read_bytes() == turned
+        place.file.write_bytes(whole + b"torn")  # what a crash leaves behind the noted length is no damage
+        place.sink.check(place.batch(2))
+        place.write(2)
 
     def test_a_sidecar_of_a_newer_version_is_left_alone(self, tmp_path: Path) -> None:
         from fanlight.spark.sinks import note

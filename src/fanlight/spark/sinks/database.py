@@ -110,7 +110,7 @@ class DatabaseSink:
             missing = [table for _, table in tables if not connection.has(table)]
             for table in missing:
                 self._require(connection, table, leaving)
-            for table in {*missing, *(_batches_beside(table) for _, table in tables)}:
+            for table in dict.fromkeys([*missing, *(_batches_beside(table) for _, table in tables)]):
                 connection.ensure(table)
             with connection.transaction():
                 ledgers = [self._ledger(connection, table, leaving.query) for _, table in tables]

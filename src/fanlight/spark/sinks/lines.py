@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import zlib
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +20,12 @@ SIDECAR = ".fanlight"
 """Added to the file's name."""
 
 _REMEDY = "Free space, or make the file writable."
+_WAYS_ON = (
+    "Nothing was appended. Put the file back as it was. Or move it away with its sidecar, and start once with "
+    'on_mismatch="accept": the query goes on in a new file, which then begins with this batch.'
+)
+_AT_ONCE = 1 << 20
+"""Bytes that are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,15 @@ class LinesSink:
         return {self.part: self.path}
 
     def check(self, leaving: Leaving) -> None:
-        """Refuse a batch that does not follow what the file holds; nothing is touched."""
+        """Refuse a batch that does not follow what the file holds, and a damaged file; nothing is touched."""
         with blamed(self.path, leaving.number, (OSError,), _REMEDY):
-            self._ledger(leaving, self._noted(leaving)).takes(leaving.number, accepts=leaving.accepts)
+            noted = self._noted(leaving)
+            self._ledger(leaving, noted).takes(leaving.number, accepts=leaving.accepts)
+            if noted is not None and _checksum(Path(self.path), noted.length) != noted.checksum_of_lines:
+                raise SinkError(
+                    f"write_to: {self.path} did not take batch {leaving.number}: its first {noted.length} bytes are "
+                    f"not those that were written up to batch {noted.batch}, so it is damaged. {_WAYS_ON}"
+                )
 
     def write(self, leaving: Leaving) -> None:
         """Append the batch and note it, unless it is noted."""
@@ -57,11 +70,11 @@ class LinesSink:
                 return
             if noted is None:  # the file is claimed before it holds anything, so that one of others is known
                 file.parent.mkdir(parents=True, exist_ok=True)
-                noted = _Noted(leaving.query, -1, 0)
+                noted = _Noted(leaving.query, -1, 0, 0)
                 _note(file, noted)
-            text = "".join(f"{line}\n" for line in lines(leaving.batch.part(self.part)))
-            length = _appended(file, noted.length, text.encode())
-            _note(file, _Noted(leaving.query, leaving.number, length))
+            data = "".join(f"{line}\n" for line in lines(leaving.batch.part(self.part))).encode()
+            length, checksum = _appended(file, noted.length, data), zlib.crc32(data, noted.checksum_of_lines)
+            _note(file, _Noted(leaving.query, leaving.number, length, checksum))
 
     def _ledger(self, leaving: Leaving, noted: _Noted | None) -> Ledger:
         return Ledger(self.path, leaving.query, None if noted is None or noted.batch < 0 else noted.batch)
@@ -86,20 +99,19 @@ class LinesSink:
         if length < noted.length:
             raise SinkError(
                 f"write_to: {self.path} did not take batch {number}: {_found(file, length)}, and {file.name}{SIDECAR} "
-                f"notes {noted.length} bytes up to batch {noted.batch}, so rows that were written are lost. Nothing "
-                "was appended. Put the file back as it was. Or move both away, and start once with "
-                'on_mismatch="accept": the query goes on in a new file, which then begins with this batch.'
+                f"notes {noted.length} bytes up to batch {noted.batch}, so rows that were written are lost. {_WAYS_ON}"
             )
         return noted
 
 
 @dataclass(frozen=True, slots=True)
 class _Noted:
-    """Up to where the file counts, and which batch ends there."""
+    """Up to where the file counts, which batch ends there, and the CRC-32 of all that counts."""
 
     query: str
     batch: int
     length: int
+    checksum_of_lines: int
 
 
 def committed_length(path: str | Path) -> int:
@@ -119,7 +131,17 @@ def _noted(file: Path) -> _Noted | None:
 
 def _note(file: Path, noted: _Noted) -> None:
     """Replace the sidecar at once, and only when all of it is on the disk."""
-    replace(_sidecar(file), sealed({"query": noted.query, "batch": noted.batch, "length": noted.length}))
+    replace(_sidecar(file), sealed(asdict(noted)))
+
+
+def _checksum(file: Path, length: int) -> int:
+    """The CRC-32 of the first bytes of a file."""
+    checksum = 0
+    if length:
+        with file.open("rb") as handle:
+            while length and (data := handle.read(min(length, _AT_ONCE))):
+                checksum, length = zlib.crc32(data, checksum), length - len(data)
+    return checksum
 
 
 def _found(file: Path, length: int) -> str:
