@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from fanlight.embedded.run import Clock, EmbeddedRun
+from fanlight.embedded.run import Clock, EmbeddedRun, LettersHeard
 from fanlight.embedded.sources import Source
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import SpecError
@@ -95,7 +95,7 @@ class Result:
         return write(run, target, **options)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """The rows, batch by batch, as the source is read."""
+        """The rows, batch by batch, as the source is read; it need never end. See `on_dead_letters`."""
         for batch in self._embedded():
             yield batch.drop_columns(["pane"]) if self.spec.fires_once else batch
 
@@ -108,20 +108,47 @@ class Result:
     def dead_letters(self) -> pa.Table | DataFrame:
         """The records that could not be used, each with its reason, watermark, detail and the record itself.
 
+        Reads the source to its end, unless you iterate over the result: then these are those so far, the newest 10,000
+        at least, and `accounting.dead_letters` says how many there were. `on_dead_letters` hands on all.
+
         On Spark a DataFrame, like `df`; on a stream it is a query of its own.
         """
         if self._spark is not None:
             return self._spark.dead_letters()
+        self._embedded().finish()
         if self.before is not None:
-            self.table()
             return self.before.dead_letters  # what a stage fires is never late for the next
-        run = self._embedded()
-        run.finish()
-        return run.dead_letters()
+        return self._embedded().dead_letters()
+
+    def on_dead_letters(self, function: LettersHeard) -> Result:
+        """Hand the dead letters of each step to `function`, a table at a time, as they come; none is kept.
+
+        What the function raises ends the run. On Spark, `write_to` hands them to its function or target.
+
+        >>> import fanlight as fl
+        >>> clicks = [{"ts": 5}, {"ts": None}, {"ts": 42}]
+        >>> counted = fl.stream(clicks, time="ts", unit="s", rows=1).window(fl.tumbling("1 minute")).agg(n=fl.count())
+        >>> for rows in counted.on_dead_letters(lambda letters: print(letters["reason"].to_pylist())):
+        ...     print(rows["n"].to_pylist())
+        ['null_time']
+        [2]
+        """
+        if self._spark is not None:
+            raise SpecError(
+                "on_dead_letters: this pipeline runs on Spark. Use write_to, which writes dead letters too."
+            )
+        if self.before is not None:
+            self.before.on_dead_letters(function)
+        else:
+            self._embedded().hand_on_letters(function)
+        return self
 
     @property
     def accounting(self) -> Accounting:
-        """Where every record went: `received = accepted + duplicates + dead_letters`. Reads the source to its end."""
+        """Where every record went: `received = accepted + duplicates + dead_letters`.
+
+        Reads the source to its end, unless you iterate over the result: then it tells of what has come so far.
+        """
         if self._spark is not None:
             raise SpecError("accounting: this pipeline runs on Spark, which counts step by step. Use accounts.")
         run = self._embedded()
