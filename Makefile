@@ -33,8 +33,8 @@ lint: $(STAMP) ## format, lint, types and import directions only
 quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure; the properties with fewer examples
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -p no:xdist -m "not slow" -x -q
 
-thorough: $(STAMP) ## the properties with many more examples; on Spark every pipeline shape; kills, and damage to every kind of file
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties
+thorough: $(STAMP) ## the properties with many more examples, an interrupt at every line; on Spark every pipeline shape; kills, and damage to every kind of file
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties tests/embedded/test_interrupts.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py

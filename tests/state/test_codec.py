@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.errors import StateError
-from fanlight.state.codec import VERSION, decode, decode_snapshot, encode, encode_snapshot
-from fanlight.state.store import Address
+from fanlight.state.codec import decode, encode
+from fanlight.state.frame import Kind
+from fanlight.state.snapshot import decode_snapshot, encode_snapshot
 
 POINT = pa.struct([("x", pa.int64()), ("label", pa.string())])
 
@@ -122,6 +123,9 @@ class TestSameContentSameBytes:
         assert encode(chunk_of(sliced)) == encode(chunk_of(pa.array(texts[start:], pa.string())))
 
 
+VERSION = Kind.CHUNK.version
+
+
 class TestDamage:
     DATA = encode(pa.record_batch({"n": [1, 2, 3], "t": ["a", "b", None]}))
 
@@ -168,37 +172,3 @@ class TestDamage:
         payload = b"not a stream"
         with pytest.raises(StateError, match=r"Arrow .* cannot read it"):
             decode(struct.pack("<4sHHQQ", b"FANL", VERSION, 1, len(payload), zlib.crc32(payload)) + payload)
-
-
-class TestSnapshots:
-    CHUNKS = {  # noqa: RUF012
-        Address("records", 5, 1): pa.record_batch({"t": ["x", None]}),
-        Address("partials", -60_000_000, 0): pa.record_batch({"n": [1, 2, 3]}),
-        Address("partials", 2**62, 0): pa.record_batch({"n": pa.array([], pa.int64())}),
-    }
-
-    def test_chunks_and_metadata_come_back(self) -> None:
-        metadata = {"watermark": -(2**63), "inputs": {"L": None, "R": [1, "é"]}}
-        chunks, back = decode_snapshot(encode_snapshot(self.CHUNKS, metadata))
-        assert back == metadata
-        assert chunks == self.CHUNKS
-        assert list(chunks) == sorted(self.CHUNKS)
-
-    def test_nothing_comes_back_as_nothing(self) -> None:
-        assert decode_snapshot(encode_snapshot({}, {})) == ({}, {})
-
-    def test_the_order_in_which_things_were_put_does_not_show(self) -> None:
-        reverse = dict(reversed(self.CHUNKS.items()))
-        assert encode_snapshot(self.CHUNKS, {"a": 1, "b": 2}) == encode_snapshot(reverse, {"b": 2, "a": 1})
-
-    def test_damage_has_the_same_names(self) -> None:
-        data = encode_snapshot(self.CHUNKS, {"a": 1})
-        for length in range(1, len(data), 7):
-            with pytest.raises(StateError, match="This snapshot is truncated"):
-                decode_snapshot(data[:length])
-        with pytest.raises(StateError, match="This snapshot is damaged"):
-            decode_snapshot(data[:-9] + b"!" + data[-8:])
-
-    def test_metadata_that_json_cannot_write_is_refused(self) -> None:
-        with pytest.raises(StateError, match="`metadata` cannot be written as JSON"):
-            encode_snapshot({}, {"a": object()})

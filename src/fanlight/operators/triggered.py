@@ -41,11 +41,10 @@ class TriggeredPanes:
         self._wants_times = wants_times(plan.spec)
         self._frame: Frame | None = None  # the panes that the step's records have touched
         self._touched: Bools = np.zeros(0, np.bool_)
-        self._timers: dict[int, Timers] = {}  # each live window's next timers
-        for address in store.list(_SPACE):
-            self._timers[address.slice] = (NOT_DUE, NOT_DUE)
-            if plan.spec.has_timers:
-                self._schedule(self._load([address.slice]))
+        windows = [address.slice for address in store.list(_SPACE)]
+        self._timers: dict[int, Timers] = dict.fromkeys(windows, (NOT_DUE, NOT_DUE))  # each live window's next timers
+        if plan.spec.has_timers:
+            self._schedule(self._load(windows))
 
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Add the records to their panes. Records whose panes have all finished become dead letters."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from fanlight.errors import StateError
-from fanlight.state.codec import decode_snapshot, encode_snapshot
+from fanlight.state.snapshot import decode_snapshot, encode_snapshot
 from fanlight.state.store import Address, Addresses
 
 

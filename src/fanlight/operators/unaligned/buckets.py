@@ -31,13 +31,14 @@ class Buckets:
         self._store = store
         self._examiner = examiner
         self._width = width
-        self._timers: dict[int, Timers] = {}
+        buckets = [address.slice for address in store.list(_SPACE)]
+        self._timers: dict[int, Timers] = dict.fromkeys(buckets, (NOT_DUE, NOT_DUE))
         self._resting: dict[int, Frame] = {}  # loaded in this step, and not at work
         self._dirty: set[int] = set()
-        for address in store.list(_SPACE):
-            self._timers[address.slice] = (NOT_DUE, NOT_DUE)
-            if plan.spec.has_timers:
-                self._timers[address.slice] = self._next(self._fetch(address.slice))
+        if plan.spec.has_timers and buckets:
+            frame = examiner.shape.from_batches(buckets, [store.get(Address(_SPACE, place, 0)) for place in buckets])
+            # the frame's windows are the buckets still: one run of panes for each
+            self._timers.update(zip(buckets, examiner.timers(frame, runs(frame.windows)[:-1]), strict=True))
 
     def fetch(self, first: int) -> Frame:
         """Every pane whose window ends at `first` or later. They are at work until they are put to rest or saved."""
