@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -131,6 +132,15 @@ class TestColumns:
         result = totals([batch(1, kind=pa.int8()), batch(127, 128, kind=pa.int64(), first=1)], schema=None)
         with pytest.warns(fl.FanlightWarning, match="'v' is 128 where int8 was expected"):
             assert rows(result) == [(2, 128)]
+
+    @pytest.mark.parametrize("first", [0, 1])
+    def test_a_data_frame_with_a_column_of_several_kinds_is_read_value_by_value(self, first: int) -> None:
+        """Such a frame makes no table; NaN in it is null, as pandas means it. Whether it is the first makes no odds."""
+        frames = [pd.DataFrame({"ts": [0, 1], "v": [1, 2]})] * first
+        mixed = pd.DataFrame({"ts": [2, 3, 4], "v": pd.Series([7, "x", float("nan")], dtype=object)})
+        result = totals([*frames, mixed], schema=SCHEMA)
+        assert rows(result) == [(2 + 2 * first, 7 + 3 * first)]
+        assert letters(result) == [(3, None, "x")]
 
     def test_one_misfit_among_many_is_found(self) -> None:
         values = [float(n) for n in range(1_000)]

@@ -63,6 +63,8 @@ def test_every_source_is_accepted() -> None:
         fl.stream(generated(), time="ts"),
         fl.stream(ORDERS, time="ts", unit="ms", tick=timedelta(milliseconds=1), rows=1, clock="ts"),
         fl.stream(ORDERS, time="ts", unit=fl.TimeUnit.SECONDS, clock=lambda: NOON),
+        fl.stream(ORDERS, time="ts", ahead=timedelta(hours=1), strict=True, clock=lambda: NOON),
+        fl.stream(ORDERS, time="ts", unit=None, ahead=None),
         fl.stream(ORDERS, time="ts", watermark=fl.stream_time(), clock=lambda: "2026-03-01T12:00:00Z"),
     ):
         assert stream.window(fl.tumbling("1 day")).agg(n=fl.count()).table().column("n").to_pylist() == [2]

@@ -38,9 +38,9 @@ class KeptLetters:
         return pa.concat_tables(table.cast(newest) if len(table) else newest.empty_table() for table in self._tables)
 
     @property
-    def rows(self) -> int:
-        """How many letters are kept: at most twice `NEWEST` where they are bounded."""
-        return self._rows
+    def pieces(self) -> int:
+        """How many tables they lie in."""
+        return len(self._tables)
 
     def _bound(self) -> None:
         while self._rows - len(self._tables[0]) >= NEWEST:

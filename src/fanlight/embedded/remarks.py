@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from fanlight.errors import FanlightWarning
+from fanlight.operators.conforming import Came
 
 _ABOVE = 2
 
@@ -36,11 +37,11 @@ class Remarks:
                 stacklevel=_ABOVE,
             )
 
-    def malformed(self, details: pa.Array) -> None:
-        """Records came with values that do not fit; `details` has what is wrong with each."""
-        if self._doubts_types:
+    def malformed(self, records: Came) -> None:
+        """Records came with values that do not fit, each with a detail."""
+        if self._doubts_types and records.details is not None:
             self._doubts_types = False
-            fault = json.loads(details[0].as_py())
+            fault = json.loads(records.details[0].as_py())
             warnings.warn(
                 f"The field {fault['field']!r} is {fault['value']!r} where {fault['expected']} was expected, so the "
                 "record is a dead letter (malformed). The types came from the first bundle: if they are wrong, give "

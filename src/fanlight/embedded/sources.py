@@ -50,13 +50,12 @@ def bundles(
     if rows is not None and rows < 1:
         raise InputError(f"source: `rows` ({rows}) must be at least 1; a batch without rows never ends.")
     at_most = COLUMNAR_ROWS if rows is None else rows
-    strict = remarks is None
     if isinstance(source, pa.RecordBatchReader):
-        return _of_columnar(source, at_most, strict)
+        return _of_columnar(source, at_most, schema, remarks)
     if _is_columnar(source):
-        return _of_columnar([source], at_most, strict)
+        return _of_columnar([source], at_most, schema, remarks)
     if hasattr(source, "__arrow_c_stream__"):
-        return _of_columnar(_exported(source), at_most, strict)
+        return _of_columnar(_exported(source), at_most, schema, remarks)
     if isinstance(source, Mapping):
         raise InputError(
             f"source: one mapping of {_listed(source)} is either a single record or a table of columns; which one is "
@@ -78,7 +77,8 @@ def as_bundle(records: Records | Came, schema: pa.Schema | None = None, remarks:
     if isinstance(records, Mapping):
         return _gathered([records], schema, 0, remarks)
     if _is_columnar(records):
-        return Came(_whole(_table(records)))
+        read = _table_or_came(records, schema, remarks)
+        return read if isinstance(read, Came) else Came(_whole(read))
     if hasattr(records, "__arrow_c_stream__"):
         return Came(_whole(_exported(records).read_all()))
     return _gathered(list(_iterable("add", records)), schema, 0, remarks)
@@ -116,16 +116,32 @@ def _table(value: Columnar) -> pa.Table:
         return value
     if isinstance(value, pa.RecordBatch):
         return pa.Table.from_batches([value])
-    levels = [name for name in value.index.names if name is not None]
     try:
-        frame = value.reset_index(levels) if levels else value
-        table = pa.Table.from_pandas(frame, preserve_index=False)
+        table = pa.Table.from_pandas(_with_index(value), preserve_index=False)
     except REFUSALS as problem:
         raise InputError(
             f"source: the data frame does not make a table: {'; '.join(map(str, problem.args))}. "
             "Give each of its columns one type."
         ) from problem
     return table.replace_schema_metadata(None)
+
+
+def _table_or_came(value: Columnar, schema: pa.Schema | None, remarks: Remarks | None) -> pa.Table | Came:
+    """A table; or a data frame that makes none because of single values, read value by value."""
+    try:
+        return _table(value)
+    except InputError:
+        if remarks is None or isinstance(value, (pa.Table, pa.RecordBatch)) or not value.columns.is_unique:
+            raise
+    frame = _with_index(value)
+    plain = frame.astype(object).where(frame.notna(), None)  # type: ignore[call-overload]  # its types know no None
+    return _gathered(plain.to_dict("records"), schema, 0, remarks)
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with an index that has a name as a column."""
+    levels = [name for name in frame.index.names if name is not None]
+    return frame.reset_index(levels) if levels else frame
 
 
 def _whole(table: pa.Table) -> pa.RecordBatch:
@@ -139,14 +155,21 @@ def _whole(table: pa.Table) -> pa.RecordBatch:
     return parts[0] if parts else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def _of_columnar(values: Iterable[Columnar], rows: int, strict: bool) -> Iterator[Came]:
+def _of_columnar(
+    values: Iterable[Columnar], rows: int, schema: pa.Schema | None, remarks: Remarks | None
+) -> Iterator[Came]:
     kinds: dict[str, pa.DataType] = {}
     for position, value in enumerate(values):
-        table = _table(value)
-        if strict:
-            _require_same_types(kinds, table.schema, position)
-        for start in range(0, table.num_rows, rows):
-            yield from map(Came, table.slice(start, rows).combine_chunks().to_batches())
+        read = _table_or_came(value, schema, remarks)
+        if isinstance(read, Came):
+            schema = schema or read.batch.schema
+            yield from read.cut(rows)
+            continue
+        schema = schema or read.schema
+        if remarks is None:
+            _require_same_types(kinds, read.schema, position)
+        for start in range(0, read.num_rows, rows):
+            yield from map(Came, read.slice(start, rows).combine_chunks().to_batches())
 
 
 def _require_same_types(kinds: dict[str, pa.DataType], schema: pa.Schema, position: int) -> None:
@@ -170,7 +193,8 @@ def _of_stream(
     for first in islice(stream, 1):
         whole = chain([first], stream)
         if _is_columnar(first):
-            yield from _of_columnar(_only_columnar(whole), COLUMNAR_ROWS if rows is None else rows, remarks is None)
+            at_most = COLUMNAR_ROWS if rows is None else rows
+            yield from _of_columnar(_only_columnar(whole), at_most, schema, remarks)
         else:
             yield from _of_records(whole, RECORD_ROWS if rows is None else rows, schema, remarks)
 

@@ -18,13 +18,12 @@ from fanlight.embedded.standing import Standing, Turn
 from fanlight.embedded.turnstile import Turnstile, alone, looking
 from fanlight.errors import EngineError, StateError
 from fanlight.kernels.groups import Ints
-from fanlight.model.letters import Reason
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.conforming import Came, conform, readable
-from fanlight.operators.intake import Offsets, with_times, without_replays, without_views
+from fanlight.operators.intake import Offsets, bury_malformed, with_times, without_replays, without_views
 from fanlight.operators.plan import Plan
 from fanlight.operators.reading import Question, messages_table, windows_table
 from fanlight.operators.shard import ShardOperator
@@ -301,12 +300,9 @@ class WindowOperator:
 
     def _bury(self, shard: ShardOperator, malformed: Came) -> None:
         """Make dead letters of records with values that do not fit their columns."""
-        batch, details, accounting = malformed.batch, malformed.details, shard.accounting
-        everyone, judged = np.ones(len(batch), np.bool_), np.array([shard.watermark])
-        accounting.received += len(batch)
-        accounting.dead_letters += shard.letters.bury(batch, everyone, Reason.MALFORMED, judged, details)
-        if self.remarks is not None and details is not None:
-            self.remarks.malformed(details)
+        bury_malformed(malformed, shard.letters, shard.accounting, shard.watermark)
+        if self.remarks is not None:
+            self.remarks.malformed(malformed)
 
     def _move(
         self,

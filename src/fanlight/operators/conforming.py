@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,12 @@ class Came:
         """The records that `mask` keeps."""
         kept = pa.array(mask)
         return Came(self.batch.filter(kept), None if self.details is None else self.details.filter(kept))
+
+    def cut(self, rows: int) -> Iterator[Came]:
+        """Bundles of at most `rows`."""
+        for start in range(0, len(self.batch), rows):
+            details = None if self.details is None else self.details.slice(start, rows)
+            yield Came(self.batch.slice(start, rows), details)
 
     def parted(self) -> tuple[pa.RecordBatch, Came | None]:
         """The records that are well, and apart the others; None if there are no others."""

@@ -50,6 +50,14 @@ def without_replays(came: Came, offset: Offsets, taken_through: int | None) -> t
     return came.where(fresh) if replayed else came, int(max(floor, offsets.max())), replayed
 
 
+def bury_malformed(malformed: Came, letters: DeadLetters, accounting: Accounting, watermark: Timestamp) -> None:
+    """Make dead letters of records with values that do not fit their columns."""
+    batch, judged = malformed.batch, np.array([watermark])
+    accounting.received += len(batch)
+    everyone = np.ones(len(batch), np.bool_)
+    accounting.dead_letters += letters.bury(batch, everyone, Reason.MALFORMED, judged, malformed.details)
+
+
 def with_times(
     plan: Plan,
     batch: pa.RecordBatch,
