@@ -7,10 +7,10 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint quick thorough demo example pictures bench hooks clean
+.PHONY: help install test lint quick thorough integration demo example pictures bench hooks clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv with everything, pinned by constraints.txt
 
@@ -38,6 +38,10 @@ thorough: $(STAMP) ## the properties with many more examples, an interrupt at ev
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py
+
+integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases; installs them where it may
+	$(BIN)/python tests/integration/install.py
+	$(BIN)/python -m pytest -p no:xdist -m integration -q tests/integration
 
 demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under two minutes
 	$(BIN)/fanlight demo

@@ -16,3 +16,4 @@ class Reason(Enum):
     UNPARSABLE_TIME = "unparsable_time"
     TIME_OUT_OF_RANGE = "time_out_of_range"  # outside the years 1 to 9999
     TOO_FAR_AHEAD = "too_far_ahead"  # further ahead of the clock than the stream allows
+    REFUSED = "refused"  # a row of the result, which the database it goes to does not take

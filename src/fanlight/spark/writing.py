@@ -24,7 +24,7 @@ from fanlight.spark.sinks.jvm import require_jvm
 from fanlight.spark.sinks.ledger import REFUSE, accepting
 from fanlight.spark.sinks.shape import Shape
 from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import Properties, Target, sinks_of
+from fanlight.spark.sinks.targets import STOP, Properties, Target, sinks_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,6 +47,7 @@ def write(
     name: str | None = None,
     properties: Properties | None = None,
     keep: DurationLike | None = None,
+    refused: str = STOP,
     on_mismatch: str = REFUSE,
 ) -> StreamingQuery | None:
     """Write a result, its dead letters and its accounting; a stream's query is started and returned.
@@ -54,6 +55,7 @@ def write(
     `target`, `dead_letters` and `accounting` are each the URL of a database (with `table`), a folder, a file of JSON
     lines or a function of (rows, batch); the latter two go beside the first unless they are told where, and
     `accounting=False` leaves it out. `keep` is how long those two stay in a database, in event time.
+    `refused="letters"` puts rows that the database does not take among the dead letters, instead of stopping.
     `available_now` takes what is there and ends; `flush` then ends the input, so that every open window fires: the call
     returns when all is read, with the query that lets them, and a record that comes after that is a dead letter.
     `every` starts a batch that often. A batch DataFrame is written once, as batch 0 of the query `name`; without a name
@@ -70,6 +72,7 @@ def write(
         accounting=accounting,
         properties=properties,
         keep=None if keep is None else Duration.of(keep),
+        refused=refused,
     )
     _require_reach(sinks, run.source.sparkSession)
     if not run.source.isStreaming:

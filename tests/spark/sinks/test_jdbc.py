@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ from pyspark.sql import SparkSession
 
 import fanlight as fl
 from fanlight.errors import SinkError
+from fanlight.spark.sinks.targets import sinks_of
 from fanlight.spark.writing import describe, write
 
-from .orders import BASE, BUNDLES, corrected, put, standing, stepped, streamed
+from .orders import BASE, BUNDLES, SCHEMA, corrected, handed, put, shape_of, standing, stepped, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -154,6 +156,59 @@ def test_a_database_without_a_driver_is_named_without_its_password(spark: SparkS
     assert secret not in "".join(traceback.format_exception(it.value))
     with pytest.raises(SinkError, match=r"did not take batch 0: .*no\.such\.Driver"):
         write(run, "jdbc:none:x", table="totals", properties={"driver": "no.such.Driver", "user": "me"})
+
+
+def counted(_: Any) -> fl.Result:
+    return fl.stream([], time="ts").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count(), top=fl.max("x"))
+
+
+COUNTED = shape_of(counted, pa.schema({"ts": SCHEMA.field("ts").type, "k": pa.string(), "x": pa.float64()}))
+
+
+def deliver(spark: SparkSession, url: str, number: int, rows: dict[str | None, float], **options: Any) -> None:
+    """Keys and their greatest x, as batch `number`."""
+    window = {"start": BASE, "end": BASE + timedelta(seconds=10)}
+    listed = [{"k": key, "window": window, "n": number, "top": x} for key, x in rows.items()]
+    (sink,) = sinks_of(COUNTED, url, table="totals", **options)
+    leaving = handed(COUNTED, number, pa.Table.from_pylist(listed, schema=COUNTED.rows))
+    leaving.frame = spark.range(0)
+    sink.check(leaving)
+    sink.write(leaving)
+
+
+def test_keys_that_differ_in_blanks_at_their_end_are_kept_apart(spark: SparkSession, url: str) -> None:
+    """Derby takes `a` and `a ` for one in every comparison, so lengths are compared as well."""
+    keys: list[str | None] = ["a", "a ", "a  ", "A", "", " ", None]
+    deliver(spark, url, 0, dict.fromkeys(keys, 0.0))
+    for number, key in enumerate(keys, 1):
+        deliver(spark, url, number, {key: float(number)})
+    kept = asked(spark, url, 'SELECT "k", "top" FROM "totals"')
+    assert sorted(kept, key=repr) == sorted(((key, float(n)) for n, key in enumerate(keys, 1)), key=repr)
+
+
+def test_a_key_column_that_is_filled_up_with_blanks_is_refused_at_the_start(spark: SparkSession, url: str) -> None:
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    columns = '"k" CHAR(9), "window_start" TIMESTAMP, "window_end" TIMESTAMP, "n" BIGINT, "top" DOUBLE'
+    connection.createStatement().execute(f'CREATE TABLE "totals" ({columns})')
+    connection.close()
+    with pytest.raises(SinkError, match=r"column 'k' .*fills its values up.*Create the table with \"k\" VARCHAR"):
+        deliver(spark, url, 0, {"a": 1.0})
+    assert asked(spark, url, 'SELECT * FROM "totals"') == []
+
+
+def test_what_the_database_refuses_is_named_or_goes_to_the_dead_letters(spark: SparkSession, url: str) -> None:
+    """Derby keeps no NaN."""
+    rows: dict[str | None, float] = {"a": 1.0, "b": math.nan, "c": 3.0}
+    with pytest.raises(
+        SinkError, match=r"refuses the row with k = 'b'.* for its column 'top' \('NaN'\): .*outside the"
+    ):
+        deliver(spark, url, 0, rows)
+    assert asked(spark, url, 'SELECT * FROM "totals"') == []
+    deliver(spark, url, 0, rows, refused="letters")
+    assert sorted(asked(spark, url, 'SELECT "k" FROM "totals"')) == [("a",), ("c",)]
+    letters = 'SELECT "reason", CAST("record" AS VARCHAR(999)) "r" FROM "totals_dead_letters"'
+    ((reason, record),) = asked(spark, url, letters)
+    assert (reason, json.loads(record)["k"], json.loads(record)["top"]) == ("refused", "b", "NaN")
 
 
 @contextmanager

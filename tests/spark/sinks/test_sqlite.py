@@ -211,3 +211,49 @@ def test_a_table_of_other_columns_is_left_alone(tmp_path: Path) -> None:
         sink_for(file, corrected).write(handed(shape, 0, stepped(corrected, BUNDLES)[0]))
     assert asked(file, "SELECT COUNT(*) FROM totals") == [(0,)]
     assert asked(file, "SELECT COUNT(*) FROM totals_accounting") == [(0,)]
+
+
+def test_keys_of_more_than_64_columns_are_found_again_nulls_too(tmp_path: Path) -> None:
+    """Each of 70 columns is null in one row: which ones are does not fit a whole number."""
+    names = [f"k{number}" for number in range(70)]
+    schema = pa.schema({"ts": pa.timestamp("us", "UTC"), **dict.fromkeys(names, pa.string())})
+    declared = fl.stream([], time="ts").key_by(*names).window(fl.tumbling("1 s")).agg(n=fl.count())
+    shape = shape_of(lambda _: declared, schema)
+    full = {**dict.fromkeys(names, "v"), "window": {"start": BASE, "end": BASE + timedelta(seconds=1)}, "n": 1}
+    rows = [full, *(full | {name: None} for name in names)]
+    (sink,) = sinks_of(shape, f"sqlite:///{tmp_path}/t.db", table="totals")
+    for query in ("one", "two"):
+        sink.write(handed(shape, 0, pa.Table.from_pylist(rows, schema=shape.rows), query=query))
+    assert asked(tmp_path / "t.db", "SELECT COUNT(*) FROM totals") == [(71,)]
+
+
+@pytest.mark.parametrize("collation", ["NOCASE", "RTRIM"])
+def test_a_table_that_compares_loosely_is_refused_at_the_start(tmp_path: Path, collation: str) -> None:
+    shape, file = shape_of(once), tmp_path / "t.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"CREATE TABLE totals (k TEXT COLLATE {collation}, window_start, window_end, n, revenue)")
+    with pytest.raises(SinkError, match=r"table totals: column 'k' .* compares loosely: 'tea' = .*without a COLLATE"):
+        sink_for(file, once).check(handed(shape, 0, shape.rows.empty_table()))
+    assert asked(file, "SELECT name FROM sqlite_master") == [("totals",)]
+
+
+def test_what_a_table_refuses_is_named_or_goes_to_the_dead_letters(tmp_path: Path) -> None:
+    """The user's table has a check that one row breaks, which held up all others."""
+    shape, file = shape_of(once), tmp_path / "t.db"
+    rows = pa.concat_tables(stepped(once, BUNDLES))
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE totals (k TEXT CHECK (k <> 'c'), window_start, window_end, n, revenue)")
+    broken = pc.sum(pc.equal(rows["k"], "c")).as_py()
+    assert broken == 2
+    with pytest.raises(
+        SinkError, match=r"refuses the row with k = 'c', .* its column 'k' .*CHECK.* 1 more of its rows"
+    ):
+        sink_for(file, once).write(handed(shape, 0, rows))
+    assert asked(file, "SELECT COUNT(*) FROM totals") == [(0,)]
+    (sink,) = sinks_of(shape, f"sqlite:///{file}", table="totals", refused="letters")
+    sink.write(handed(shape, 0, rows))
+    assert asked(file, "SELECT COUNT(*) FROM totals") == [(len(rows) - broken,)]
+    letters = asked(file, "SELECT reason, detail, record FROM totals_dead_letters")
+    assert {reason for reason, _, _ in letters} == {"refused"}
+    assert [json.loads(record)["k"] for _, _, record in letters] == ["c", "c"]
+    assert {json.loads(detail)["column"] for _, detail, _ in letters} == {"k"}

@@ -83,6 +83,10 @@ def test_a_function_alone_is_handed_everything() -> None:
         ("sqlite:///t.db?timeout=soon", {"table": "t"}, "'soon'.* is no number of seconds"),
         ("totals/", {"table": "t"}, "`table` .* no target is one"),
         ("totals/", {"properties": {"user": "me"}}, "`properties` are for a JDBC driver"),
+        ("jdbc:x:y", {"table": "t", "properties": {"ssl": None}}, "property 'ssl' is a NoneType"),
+        ("sqlite:///t.db", {"table": "t", "refused": "skip"}, "`refused` .'skip'. is neither 'stop' nor 'letters'"),
+        ("totals/", {"refused": "letters"}, "rows and dead letters do not go to one"),
+        ("sqlite:///t.db", {"table": "t", "dead_letters": "late.jsonl", "refused": "letters"}, "do not go to one"),
         ("totals/", {"dead_letters": "totals/"}, "rows and dead_letters would both go to"),
         ("a.jsonl", {"dead_letters": "b.jsonl", "accounting": "b.jsonl"}, "dead_letters and accounting would both"),
     ],
@@ -104,3 +108,8 @@ def test_names_that_a_place_needs_itself_are_refused() -> None:
         sinks_of(named("window_start", n=fl.count()), "sqlite:///t.db", table="t")
     with pytest.raises(fl.SpecError, match="a result column is called 'batch'"):
         sinks_of(named("batch", n=fl.count()), "totals/")
+
+
+def test_properties_are_written_as_a_driver_reads_them() -> None:
+    (sink,) = sinks_of(SHAPE, "jdbc:x:y", table="t", properties={"ssl": False, "tcp": True, "timeout": 3, "user": "me"})
+    assert sink.database.properties == (("ssl", "false"), ("tcp", "true"), ("timeout", "3"), ("user", "me"))

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from fanlight.spark.sinks.batch import Leaving
 from fanlight.spark.sinks.binding import binder, bound
-from fanlight.spark.sinks.dialect import Dialect, dialect_of
+from fanlight.spark.sinks.dialect import Dialect, dialect_of, is_text
+from fanlight.spark.sinks.driver import register, require_driver
 from fanlight.spark.sinks.jvm import gateway_of, require_jvm
 from fanlight.spark.sinks.shown import Secrets, shown
-from fanlight.spark.sinks.tables import Table
+from fanlight.spark.sinks.tables import Table, index_of
 
 _ROWS = 1_000
 """So many rows are sent to the database at a time."""
 
-_PATIENCE = 10
-"""Seconds until a connection that does not answer is taken to be lost."""
+_UNKNOWN = ("42", "S0", "3F")
+"""The SQLSTATEs that speak of a table or a schema that is not there."""
+
+_CHAR, _NCHAR = 1, -15
+"""The numbers of `java.sql.Types`."""
+
+_REFUSED = ("22", "23", "44", "54", "S1009")
+"""The SQLSTATEs that speak of a value: data, constraints, checks of a view, limits; and MySQL's word for NaN."""
+_CONSTRAINT = "23"
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,11 +67,12 @@ class JdbcDatabase:
         gateway = gateway_of(leaving.session)
         jvm = gateway.jvm
         given = jvm.java.util.Properties()
-        for name, value in self.properties:
-            if name == "driver":  # a driver that came by --jars is known to Spark's class loader only
-                jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(value)
+        for name, value in {**dict(_by_scheme(self.url).properties), **dict(self.properties)}.items():
+            if name == "driver":
+                register(jvm, value)
             else:
                 given.setProperty(name, value)
+        require_driver(jvm, self.url)
         connection = jvm.java.sql.DriverManager.getConnection(self.url, given)
         try:
             yield JdbcConnection(connection, gateway)
@@ -78,34 +89,97 @@ class JdbcConnection:
         self._gateway = gateway
         self._quote = str(about.getIdentifierQuoteString()).strip()
         self._dialect: Dialect = dialect_of(str(about.getDatabaseProductName()))
+        self._longest_name = int(about.getMaxTableNameLength())
+        self._index_columns = int(about.getMaxColumnsInIndex())
+        if self._dialect.opening:
+            self._execute(self._dialect.opening)
 
     def quoted(self, name: str) -> str:
         """An identifier in the database's own quotes, letter for letter."""
         return self._quote + name.replace(self._quote, self._quote * 2) + self._quote if self._quote else name
 
     def has(self, table: Table) -> bool:
-        """Whether the table is there."""
-        name = ".".join(self.quoted(piece) for piece in table.name.split("."))
-        if self._answers(f"SELECT 1 FROM {name} WHERE 1 = 0"):
-            return True
-        if not self._connection.isValid(_PATIENCE):  # then it says nothing about tables
-            raise Py4JError("the connection is lost")
-        return False
+        """Whether the table is there; SQL has no portable way to ask, so it is asked for none of its rows."""
+        try:
+            self._execute(f"SELECT 1 FROM {self._named(table.name)} WHERE 1 = 0")
+        except (Py4JJavaError, PySparkException) as problem:
+            state, said = _state_of(problem, self._gateway)
+            if state.startswith(_UNKNOWN) and not re.search("(?i)denied|permission", said):
+                return False
+            raise  # a lock, a lost connection or a right that is missing says nothing about tables
+        return True
 
     def ensure(self, table: Table) -> None:
         """Create the table, and the index its rows are found by; a table that is there is used as it is."""
         if self.has(table):
             return
-        name = ".".join(self.quoted(piece) for piece in table.name.split("."))
-        columns = ", ".join(
-            f"{self.quoted(column.name)} {self._dialect.declared(column.type, is_key=column.name in table.key)}"
-            for column in table.schema
-        )
+        name = self._named(table.name)
+        columns = ", ".join(f"{self.quoted(column.name)} {self._declared(column, table)}" for column in table.schema)
         self._execute(f"CREATE TABLE {name} ({columns})")
         if table.key:
-            key = ", ".join(self.quoted(column) for column in table.key)
-            index = self.quoted(f"{table.name.rpartition('.')[2]}_by_key")
-            self._execute(f"CREATE INDEX {index} ON {name} ({key})")
+            key = table.key[: self._index_columns or None]  # 0 is no limit
+            parts = self._dialect.indexed([table.schema.field(column).type for column in key])
+            listed = ", ".join(f"{self.quoted(column)}{part}" for column, part in zip(key, parts, strict=True))
+            self._execute(f"CREATE INDEX {self.quoted(index_of(table))} ON {name} ({listed})")
+
+    def _declared(self, column: pa.Field, table: Table) -> str:
+        return self._dialect.declared(column.type, is_key=column.name in table.key, keys=len(table.key))
+
+    def equal(self, column: pa.Field) -> tuple[str, int]:
+        """What is true of a row that has the value `?` in this column, byte for byte, and how often it says `?`."""
+        name = self.quoted(column.name)
+        if self._dialect.key_length and is_text(column.type):
+            return f"{name} = ? AND {self._dialect.key_length.format(column=name)}", 2
+        return f"{name} = ?", 1
+
+    def padded(self, table: Table) -> frozenset[str]:
+        """The columns whose values are filled up to one length, so that what was at their end cannot be told."""
+        prepared = self._connection.prepareStatement(f"SELECT * FROM {self._named(table.name)} WHERE 1 = 0")
+        try:
+            about = prepared.executeQuery().getMetaData()
+            places = range(1, int(about.getColumnCount()) + 1)
+            return frozenset(str(about.getColumnName(place)) for place in places if _is_padded(about, place))
+        finally:
+            prepared.close()
+
+    def retyped(self, table: Table, column: str) -> str:
+        """What a user does about a column that does not compare byte for byte."""
+        kind = self._declared(table.schema.field(column), table)
+        if not self._dialect.retyped:
+            return f"Create the table with {self.quoted(column)} {kind}."
+        return self._dialect.retyped.format(table=self._named(table.name), column=self.quoted(column), type=kind) + ";"
+
+    @property
+    def nowhere(self) -> str:
+        """What a question that concerns no table has to ask."""
+        return self._dialect.nowhere
+
+    def too_long(self, name: str) -> int | None:
+        """The longest name there may be, if this one is longer."""
+        length = len(name.encode()) if self._dialect.names_in_bytes else len(name)
+        return self._longest_name if 0 < self._longest_name < length else None
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Take back what runs inside, and only that, if it fails."""
+        here = self._connection.setSavepoint()
+        try:
+            yield
+        except BaseException:
+            self._connection.rollback(here)
+            raise
+        self._connection.releaseSavepoint(here)
+
+    def refuses(self, problem: Exception) -> bool:
+        """Whether the database says that a value cannot be kept, rather than that it cannot work."""
+        state, said = _state_of(problem, self._gateway)
+        if not self._dialect.has_nan and re.search(r"\b(NaN|Infinity)\b", said):
+            return True
+        return state.startswith(_REFUSED)
+
+    def constrains(self, problem: Exception) -> bool:
+        """Whether it is a constraint that a change would break."""
+        return _state_of(problem, self._gateway)[0].startswith(_CONSTRAINT)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -143,13 +217,8 @@ class JdbcConnection:
         finally:
             prepared.close()
 
-    def _answers(self, question: str) -> bool:
-        """Whether the database has what is asked for; SQL has no portable way to say `if not exists`."""
-        try:
-            self._execute(question)
-        except (Py4JJavaError, PySparkException):
-            return False
-        return True
+    def _named(self, name: str) -> str:
+        return ".".join(self.quoted(piece) for piece in name.split("."))
 
     def _execute(self, statement: str) -> None:
         prepared = self._connection.prepareStatement(statement)
@@ -157,3 +226,27 @@ class JdbcConnection:
             prepared.execute()
         finally:
             prepared.close()
+
+
+def _by_scheme(url: str) -> Dialect:
+    """What can be said about a database before it is reached."""
+    return dialect_of(url.split(":")[1])
+
+
+def _is_padded(about: Any, place: int) -> bool:
+    """CHAR, NCHAR and BINARY, but for PostgreSQL's BYTEA, which calls itself that too."""
+    return int(about.getColumnType(place)) in (_CHAR, _NCHAR) or str(about.getColumnTypeName(place)) == "BINARY"
+
+
+def _state_of(problem: Exception, gateway: Any) -> tuple[str, str]:
+    """The SQLSTATE of the innermost exception that has one, and what all of them say."""
+    state, said = "", []
+    raised = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    while raised is not None:
+        said.append(str(raised.toString()))
+        following = raised.getCause()
+        if is_instance_of(gateway, raised, "java.sql.SQLException"):
+            state = str(raised.getSQLState() or state)
+            following = following or raised.getNextException()
+        raised = following
+    return state, " ".join(said)

@@ -50,7 +50,7 @@ def blamed(
     try:
         yield
     except kinds as problem:
-        told = secrets.out_of(_first_line(problem))
+        told = secrets.out_of(first_line(problem))
         whole = str(problem)
         raise SinkError(
             f"write_to: {place} did not take batch {number}: {told}. Nothing of the batch was written there. "
@@ -58,7 +58,7 @@ def blamed(
         ) from (problem if secrets.out_of(whole) == whole else None)
 
 
-def _first_line(problem: Exception) -> str:
+def first_line(problem: Exception) -> str:
     """The sentence that says what is wrong: of what a JVM wraps in itself the innermost, and without its stack."""
     text = str(problem)
     raised = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fanlight.spark.sinks.batch import Leaving
 from fanlight.spark.sinks.shown import Secrets
-from fanlight.spark.sinks.tables import Table
+from fanlight.spark.sinks.tables import Table, index_of
 from fanlight.spark.sinks.text import as_json, digits, jsonable, spelled
 
 
@@ -67,6 +67,27 @@ class SqliteConnection:
         about = f"{self.quoted(schema)}{dot}table_info" if dot else "table_info"
         return bool(self._connection.execute(f"PRAGMA {about}({self.quoted(own)})").fetchall())
 
+    def equal(self, column: pa.Field) -> tuple[str, int]:
+        """Text is compared byte for byte, unless the column says otherwise."""
+        return f"{self.quoted(column.name)} = ?", 1
+
+    def padded(self, table: Table) -> frozenset[str]:
+        """None: SQLite keeps what it is given."""
+        return frozenset()
+
+    def retyped(self, table: Table, column: str) -> str:
+        """What a user does about a column that does not compare byte for byte."""
+        return f"Create the table with {self.quoted(column)} TEXT, without a COLLATE."
+
+    @property
+    def nowhere(self) -> str:
+        """A question may ask no table at all."""
+        return ""
+
+    def too_long(self, name: str) -> int | None:
+        """Names may have any length."""
+        return None
+
     def ensure(self, table: Table) -> None:
         """Create the table, and the index its rows are found by, if they are not there."""
         name = self._named(table.name)
@@ -75,7 +96,7 @@ class SqliteConnection:
         if table.key:
             key = ", ".join(self.quoted(column) for column in table.key)
             schema, dot, own = table.name.rpartition(".")
-            index = self._named(f"{schema}{dot}{own}_by_key")
+            index = self._named(f"{schema}{dot}{index_of(table)}")
             self._connection.execute(f"CREATE INDEX IF NOT EXISTS {index} ON {self.quoted(own)} ({key})")
 
     @contextmanager
@@ -89,6 +110,26 @@ class SqliteConnection:
             if self._connection.in_transaction:  # a full disk may have ended it already
                 self._connection.execute("ROLLBACK")
             raise
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Take back what runs inside, and only that, if it fails."""
+        self._connection.execute("SAVEPOINT here")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK TO here")
+            raise
+        finally:
+            self._connection.execute("RELEASE here")
+
+    def refuses(self, problem: Exception) -> bool:
+        """Whether a value does not fit the table."""
+        return isinstance(problem, sqlite3.IntegrityError | sqlite3.DataError)
+
+    def constrains(self, problem: Exception) -> bool:
+        """Whether it is a constraint that a change would break."""
+        return isinstance(problem, sqlite3.IntegrityError)
 
     def run(self, statement: str, rows: pa.Table) -> None:
         """Run the statement for each row."""

@@ -24,6 +24,11 @@ class Table:
     key: tuple[str, ...] = ()
 
 
+def index_of(table: Table) -> str:
+    """The name of the index that a table's rows are found by."""
+    return f"{table.name.rpartition('.')[2]}_by_key"
+
+
 def table_of(part: Part, name: str, shape: Shape) -> Table:
     """The table a part is kept in. Results are named by keys and window, increments by the number of the firing too."""
     empty = Batch("", 0, shape.rows.empty_table(), shape.dead_letters.empty_table(), ACCOUNTING.empty_table())

@@ -15,7 +15,8 @@ from fanlight.errors import SpecError
 from fanlight.model.duration import Duration
 from fanlight.spark.sinks.batch import Part
 from fanlight.spark.sinks.calling import CallSink, Function
-from fanlight.spark.sinks.database import Database, DatabaseSink
+from fanlight.spark.sinks.connection import Database
+from fanlight.spark.sinks.database import DatabaseSink
 from fanlight.spark.sinks.files import is_url
 from fanlight.spark.sinks.folder import FolderSink
 from fanlight.spark.sinks.jdbc import JdbcDatabase
@@ -29,7 +30,11 @@ from fanlight.spark.sinks.tables import table_of
 Target = str | os.PathLike[str] | Function
 """A URL of a database, a path, or a function of (rows, batch)."""
 
-Properties = Mapping[str, str]
+Properties = Mapping[str, str | bool | int | float]
+"""What a driver is told: text, or what is written as text."""
+
+STOP, LETTERS = "stop", "letters"
+"""What becomes of a row that a database refuses: the query stops, or the row is a dead letter."""
 
 KINDS = """
   'sqlite:///totals.db' with table='totals'    an SQLite database
@@ -51,6 +56,7 @@ def sinks_of(
     accounting: Target | Literal[False] | None = None,
     properties: Properties | None = None,
     keep: Duration | None = None,
+    refused: str = STOP,
 ) -> tuple[Sink, ...]:
     """The sinks of a result; every part goes somewhere, and those of one database go there together.
 
@@ -81,12 +87,26 @@ def sinks_of(
     if properties is not None and not any(isinstance(database, JdbcDatabase) for database in databases):
         raise SpecError("write_to: `properties` are for a JDBC driver, and no target is 'jdbc:...'. Leave them out.")
     for database, tables in databases.items():
-        sinks.append(DatabaseSink(database, tuple(tables), shape, keep))
+        sinks.append(DatabaseSink(database, tuple(tables), shape, keep, refused == LETTERS))
+    _require_letters(refused, databases)
     if keep is not None:
         _require_kept(keep, databases, shape)
     _require_apart(sinks)
     _require_fit(sinks, shape)
     return tuple(sorted(sinks, key=lambda sink: isinstance(sink, CallSink)))
+
+
+def _require_letters(refused: str, databases: dict[Database, list[tuple[Part, str]]]) -> None:
+    """Refuse dead letters of refused rows that could not be committed together with the other rows."""
+    if refused not in (STOP, LETTERS):
+        raise SpecError(f"write_to: `refused` ({refused!r}) is neither {STOP!r} nor {LETTERS!r}. Use one.")
+    parts = [{part for part, _ in tables} for tables in databases.values()]
+    if refused == LETTERS and not any({Part.ROWS, Part.DEAD_LETTERS} <= each for each in parts):
+        raise SpecError(
+            f"write_to: `refused` ({refused!r}) puts rows that a database refuses among the dead letters of the same "
+            "database, in one transaction, and rows and dead letters do not go to one. Leave `refused` out, or "
+            "`dead_letters`."
+        )
 
 
 def _require_kept(keep: Duration, databases: dict[Database, list[tuple[Part, str]]], shape: Shape) -> None:
@@ -126,7 +146,8 @@ def _require_no_secret(path: str) -> None:
 
 def _database(target: str, properties: Properties | None) -> Database | None:
     if target.startswith("jdbc:"):
-        return JdbcDatabase(target, tuple(sorted((properties or {}).items())))
+        told = {name: _property(name, value) for name, value in (properties or {}).items()}
+        return JdbcDatabase(target, tuple(sorted(told.items())))
     if not target.startswith("sqlite:"):
         return None
     path, _, options = target.removeprefix(_SQLITE).partition("?")
@@ -138,6 +159,18 @@ def _database(target: str, properties: Properties | None) -> Database | None:
         )
     timeout = {"timeout": _seconds(target, given["timeout"][-1])} if given else {}
     return SqliteDatabase(str(Path(path).absolute()), **timeout)
+
+
+def _property(name: str, value: object) -> str:
+    """A driver's property as text; Java writes true and false small."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise SpecError(
+        f"write_to: the property {name!r} is a {type(value).__name__}, and drivers take text, numbers, True and False. "
+        "Leave it out, or write it as text."
+    )
 
 
 def _seconds(target: str, text: str) -> float:
