@@ -142,6 +142,12 @@ class TestColumns:
         assert rows(result) == [(2 + 2 * first, 7 + 3 * first)]
         assert letters(result) == [(3, None, "x")]
 
+    def test_a_column_that_was_a_dictionary_takes_plain_values(self) -> None:
+        """And the other way round: a dictionary is a way to write values down, no kind of value."""
+        coded = batch(1).set_column(1, "v", batch(1)["v"].dictionary_encode())
+        for one, other in ((coded, batch(2, first=1)), (batch(2, first=1), coded)):
+            assert rows(totals([one, other, batch(3, first=2)])) == [(3, 6)]
+
     def test_one_misfit_among_many_is_found(self) -> None:
         values = [float(n) for n in range(1_000)]
         values[617] += 0.5

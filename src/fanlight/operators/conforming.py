@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from fanlight.errors import InputError
 from fanlight.kernels.groups import Bools
 from fanlight.kernels.reducers.plain import plain_type
-from fanlight.operators.plan import require_column
+from fanlight.operators.plan import plain, require_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,8 @@ def fitting(column: pa.Array, field: pa.Field) -> pa.Array:
         return column
     if pa.types.is_null(field.type):
         raise _refused(column, field, "it had no value yet, and so no type")
+    if pa.types.is_dictionary(field.type):  # Arrow casts into few of them
+        return fitting(plain(column), field.with_type(field.type.value_type)).dictionary_encode().cast(field.type)
     if not (pa.types.is_null(column.type) or kind_of(column.type) == kind_of(field.type)):
         return pa.nulls(len(column), field.type)
     try:
