@@ -93,6 +93,9 @@ def fitting(column: pa.Array, field: pa.Field) -> pa.Array:
         return fitting(plain(column), field.with_type(field.type.value_type)).dictionary_encode().cast(field.type)
     if not (pa.types.is_null(column.type) or kind_of(column.type) == kind_of(field.type)):
         return pa.nulls(len(column), field.type)
+    if pa.types.is_floating(column.type) and pa.types.is_integer(field.type):
+        # where all have fractions, closing in on each of them would take long
+        column = pc.if_else(pc.equal(pc.floor(column), column), column, pa.scalar(None, column.type))
     try:
         return _cast(column, field.type)
     except pa.ArrowNotImplementedError as refusal:
