@@ -241,18 +241,21 @@ def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int, r
             columns.append(column_of(name, values, kind, position))
         else:
             columns.append(column_of_fitting(name, values, kind, position, faults))
-    fields = [
-        pa.field(name, column.type) if field is None else field.with_type(column.type)
-        for name, field, column in zip(names, settled, columns, strict=True)
-    ]
-    if not fields:
+    if not columns:
         # without a column, only a struct knows how many rows there are
         return Came(pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([]))))
-    settles = pa.schema(fields)
-    batch = pa.RecordBatch.from_arrays(
-        columns, schema=settles if schema is None else settles.with_metadata(schema.metadata)
-    )
+    batch = pa.RecordBatch.from_arrays(columns, schema=_schema_of(columns, names, schema))
     return Came(batch, faults.details(len(batch)))
+
+
+def _schema_of(columns: list[pa.Array[Any]], names: list[str], known: pa.Schema | None) -> pa.Schema:
+    """The schema of these columns: the one that is known, with a type for every column that had none."""
+    if known is None:
+        return pa.schema([pa.field(name, column.type) for name, column in zip(names, columns, strict=True)])
+    if all(column.type == kind for column, kind in zip(columns, known.types, strict=True)):
+        return known
+    fields = [field.with_type(column.type) for field, column in zip(known, columns, strict=True)]
+    return pa.schema(fields, known.metadata)
 
 
 def _require_text(names: list[Any]) -> None:

@@ -367,9 +367,10 @@ class WindowOperator:
         self._turn = None
 
     def _standing(self) -> Standing:
-        shard, heard, firings = self._shard, self._heard.notes(), self._outbox.count
+        shard, firings = self._shard, self._outbox.count
         if shard is None:
-            return Standing(None, 0, heard, 0, firings)
+            return Standing(None, 0, self._heard.notes(), 0, firings)
+        heard = shard.notes if shard.steps else self._heard.notes()  # what is heard in a step is noted with it
         return Standing(shard, shard.steps, heard, shard.letters.count, firings)
 
     def _require_shard(self) -> ShardOperator:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,14 +101,14 @@ class Partials:
         return Partials(changed(self.rows), stamp, [[changed(column) for column in own] for own in self.columns])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fold:
     """What a spec's incremental aggregates do to partials."""
 
     reducers: tuple[Reducer, ...]
     firing_time: FiringTime
 
-    @property
+    @cached_property
     def fields(self) -> list[pa.Field]:
         """The columns of partials in a chunk."""
         stamp = [] if self.firing_time is FiringTime.END else [pa.field("stamp", pa.int64(), nullable=False)]

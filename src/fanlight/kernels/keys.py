@@ -34,6 +34,8 @@ class KeyCodes:
 
     def take(self, codes: Ints) -> list[pa.Array]:
         """The key columns of these codes."""
+        if len(codes) == self.count and np.array_equal(codes, np.arange(self.count)):
+            return self.keys  # each once, in order
         places = pa.array(codes)
         return [column.take(places) for column in self.keys]
 
@@ -82,7 +84,8 @@ def encode_loosely(columns: list[pa.Array], rows: int, *, in_order: bool = False
         least, most = int(numbers.min()), int(numbers.max())
         if most - least < _LOOSE * rows and most < _WIDEST:
             codes = numbers.astype(np.int64) - least
-            return KeyCodes(codes, [pa.array(np.arange(least, most + 1)).cast(columns[0].type)], most - least + 1)
+            keys = pa.array(np.arange(least, most + 1), columns[0].type)
+            return KeyCodes(codes, [keys], most - least + 1)
     return encode_in_order(columns, rows) if in_order else encode(columns, rows)
 
 

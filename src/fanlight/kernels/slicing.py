@@ -181,7 +181,7 @@ class Periodic(Slicing):
         return starts, starts + self.size
 
     def last_ending_by(self, times: Ints) -> Ints:
-        within = np.clip(times, -FAR, FAR)  # so that subtracting cannot wrap
+        within = np.minimum(np.maximum(times, -FAR), FAR)  # so that subtracting cannot wrap
         return np.where(times >= END_OF_TIME, EVERY_WINDOW, (within - (self.offset + self.size)) // self.every)
 
 

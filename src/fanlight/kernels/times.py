@@ -139,10 +139,8 @@ def _of_whole_numbers(counts: pa.Array[Any], unit: TimeUnit | None, what: str) -
 def _of_counts(counts: pa.Array[Any], micros: int) -> tuple[Times, Faults]:
     """Whole numbers of `micros` microseconds each; judged before they are multiplied, so nothing overflows."""
     lowest, highest = -(-EARLIEST // micros), LATEST // micros
-    extremes = pc.min_max(counts)
-    least, greatest = extremes["min"].as_py(), extremes["max"].as_py()
-    values, faults = _without_nulls(counts)
-    if least is not None and (least < lowest or greatest > highest):
+    values, faults = _without_nulls(counts)  # what is null is 0 here, and 0 is in range
+    if len(values) and (values.min() < lowest or values.max() > highest):
         outside = (values < lowest) | (values > highest)
         faults[outside] = Fault.OUT_OF_RANGE
         values = np.where(outside, 0, values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ class Accounting:
 
     def as_dict(self) -> dict[str, int]:
         """The counts by name."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class DeadLetters:

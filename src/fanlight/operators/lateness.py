@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 
 _FAR = 2**61
+_FEW = 8
 _RANGE = 1 << 16
 """Up to this many slices, those of a bundle are judged one by one instead of its records."""
 
@@ -29,6 +30,8 @@ class Lateness:
 
     spec: WindowSpec
     slicing: Slicing
+    _known: dict[Timestamp, tuple[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was said last of single watermarks: a step asks several times, and most steps move none."""
 
     @property
     def judges_records(self) -> bool:
@@ -38,14 +41,30 @@ class Lateness:
 
     def closed_through(self, watermark: Timestamp) -> int:
         """The last window that `watermark` closes."""
-        return int(self._ended(np.array([watermark]), 0, self.spec.closes_strictly)[0])
+        return self.through(watermark)[0]
 
     def expired_through(self, watermark: Timestamp) -> int:
         """The last window that `watermark` expires."""
-        return int(self.expired_by(np.array([watermark]))[0])
+        return self.through(watermark)[1]
+
+    def through(self, watermark: Timestamp) -> tuple[int, int]:
+        """The last windows that `watermark` closes and expires."""
+        found = self._known.get(watermark)
+        if found is None:
+            spec, at = self.spec, np.array([watermark])
+            closed = int(self._ended(at, 0, spec.closes_strictly)[0])
+            forever = spec.lateness.is_forever
+            expired = NO_WINDOW if forever else int(self._ended(at, spec.lateness.micros, spec.expires_strictly)[0])
+            found = closed, expired
+            if len(self._known) >= _FEW:
+                self._known.clear()
+            self._known[watermark] = found
+        return found
 
     def expired_by(self, watermarks: Ints) -> Ints:
         """The last window that each watermark expires."""
+        if len(watermarks) == 1:
+            return np.array([self.expired_through(int(watermarks[0]))])
         if self.spec.lateness.is_forever:
             return np.full(len(watermarks), NO_WINDOW)
         return self._ended(watermarks, self.spec.lateness.micros, self.spec.expires_strictly)
@@ -65,7 +84,7 @@ class Lateness:
     def too_late(self, times: Ints, last: Ints, watermarks: Ints) -> Bools:
         """Which records are dead: all their windows expired, or they themselves are too far behind."""
         if self.judges_records:
-            behind = np.clip(watermarks, -_FAR, _FAR) - self.spec.lateness.micros
+            behind = np.minimum(np.maximum(watermarks, -_FAR), _FAR) - self.spec.lateness.micros
             return np.where(watermarks >= END_OF_TIME, True, times < behind)
         return last <= self.expired_by(watermarks)
 
@@ -74,6 +93,6 @@ class Lateness:
         return last < first, (last <= expired) & (last >= first)
 
     def _ended(self, watermarks: Ints, lateness: int, strictly: bool) -> Ints:
-        within = np.clip(watermarks, -_FAR, _FAR) - (lateness + strictly)
+        within = np.minimum(np.maximum(watermarks, -_FAR), _FAR) - (lateness + strictly)
         within = np.where(watermarks >= END_OF_TIME, END_OF_TIME, within)
         return np.where(watermarks == START_OF_TIME, NO_WINDOW, self.slicing.last_ending_by(within))

@@ -26,6 +26,7 @@ class ChunkLog:
         self._space = space
         self._directory: dict[int, list[int]] = {}
         self._next = 0
+        self._slices: Ints | None = None  # those of the directory in order; None if they are to be ordered again
         for address in store.list(space):
             self._directory.setdefault(address.slice, []).append(address.sequence)
             self._next = max(self._next, address.sequence + 1)
@@ -33,7 +34,9 @@ class ChunkLog:
     @property
     def slices(self) -> Ints:
         """The slices that hold anything, ascending."""
-        return np.array(sorted(self._directory), np.int64)
+        if self._slices is None:
+            self._slices = np.array(sorted(self._directory), np.int64)
+        return self._slices
 
     def append(self, slices: Ints, batch: pa.RecordBatch) -> list[int]:
         """Add rows, which are ordered by slice, to the logs of their slices; which those are."""
@@ -61,11 +64,14 @@ class ChunkLog:
     def retire(self, slices: Iterable[int]) -> None:
         """Delete whole slices."""
         for slice_ in slices:
+            self._slices = None
             for sequence in self._directory.pop(slice_, ()):
                 self._store.delete(Address(self._space, slice_, sequence))
 
     def _put(self, slice_: int, batch: pa.RecordBatch) -> None:
         self._store.put(Address(self._space, slice_, self._next), batch)
+        if slice_ not in self._directory:
+            self._slices = None
         self._directory.setdefault(slice_, []).append(self._next)
         self._next += 1
 

@@ -36,6 +36,8 @@ from fanlight.operators.unaligned.sliding_once import SlidingOnce
 from fanlight.state.store import Address, ChunkStore
 
 _INDEX = Address("index", 0, 0)
+_TEXT = pa.schema([("index", pa.string())])
+_JSON = json.JSONEncoder(sort_keys=True)
 _QUIET = Signal()
 
 Told = Callable[[list[pa.RecordBatch]], None]
@@ -193,7 +195,7 @@ class ShardOperator:
         return Moment(watermark, self.clock, closed_before, closed, expired_before, expired, self.arrived - 1, signal)
 
     def _through(self, watermark: Timestamp) -> tuple[int, int]:
-        return self._lateness.closed_through(watermark), self._lateness.expired_through(watermark)
+        return self._lateness.through(watermark)
 
     def _atomically(
         self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None, told: Told | None
@@ -224,8 +226,7 @@ class ShardOperator:
             "accounting": self.accounting.as_dict(),
             "notes": self.notes,
         }
-        text = json.dumps(index, sort_keys=True)
-        self._store.put(_INDEX, pa.record_batch([pa.array([text])], names=["index"]))
+        self._store.put(_INDEX, pa.RecordBatch.from_arrays([pa.array([_JSON.encode(index)])], schema=_TEXT))
 
     def reload(self) -> None:
         """Take everything from the store, as after a restart."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,6 +49,10 @@ class _Input:
     greatest: Timestamp | None = None
     heard: Timestamp | None = None
     publishes: Timestamp | None = None
+
+    def as_dict(self) -> dict[str, Timestamp | None]:
+        """All of it by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def say(self, watermark: Timestamp) -> None:
         """Move on to `watermark`, never back."""
@@ -152,7 +156,7 @@ class Watermarks:
         return {
             "clock": self._clock,
             "reached": self._reached,
-            "inputs": {name: asdict(entry) for name, entry in self._inputs.items()},
+            "inputs": {name: entry.as_dict() for name, entry in self._inputs.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -41,6 +41,8 @@ class WindowSlices:
 
     def holding(self, first: int, last: int, also: Ints | None = None) -> Ints:
         """Which of the windows first..last hold anything, ascending; `also` are slices that are not kept here."""
+        if last < first:
+            return np.zeros(0, np.int64)
         slices = self._log.slices if also is None else np.union1d(self._log.slices, also)
         low, high = self._plan.slicing.windows(slices)
         return covered(np.maximum(low, first), np.minimum(high, last))
@@ -81,7 +83,8 @@ class WindowSlices:
     def retire(self, through: int) -> None:
         """Delete the slices whose last window is `through` or before."""
         slices = self._log.slices
-        self._log.retire(slices[self.window_of(slices) <= through].tolist())
+        if len(slices) and self.window_of(slices[:1])[0] <= through:  # later slices have no earlier windows
+            self._log.retire(slices[self.window_of(slices) <= through].tolist())
 
     def window_of(self, slices: Ints) -> Ints:
         """The last window of each slice."""
