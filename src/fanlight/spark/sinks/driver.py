@@ -13,16 +13,24 @@ def require_driver(jvm: Any, url: str) -> None:
     A jar that came by `spark.jars` is known to Spark's class loader only, which `DriverManager` does not ask. Spark has
     a registry for such drivers, by the names of their classes; the jars say these (`META-INF/services`).
     """
-    manager = jvm.java.sql.DriverManager
     try:
-        manager.getDriver(url)
+        jvm.java.sql.DriverManager.getDriver(url)
     except Py4JJavaError:
         loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
         found = jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver"), loader).iterator()
         while found.hasNext():
-            driver = found.next()
-            if driver.acceptsURL(url):
-                register(jvm, str(driver.getClass().getName()))
+            name = _name_if_taken(found, url)
+            if name is not None:
+                register(jvm, name)
+
+
+def _name_if_taken(found: Any, url: str) -> str | None:
+    """The class of the next driver, if it takes the URL; one that cannot even be loaded is none."""
+    try:
+        driver = found.next()
+        return str(driver.getClass().getName()) if driver.acceptsURL(url) else None
+    except Py4JJavaError:
+        return None
 
 
 def register(jvm: Any, name: str) -> None:
