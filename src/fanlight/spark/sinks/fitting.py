@@ -64,8 +64,10 @@ def _taken_for(connection: Connection, table: Table, name: str, problems: tuple[
     try:
         if connection.number(question, *[_PROBE] * marks) != 1:
             return _PROBE
-    except problems:
-        return _PROBE
+    except problems as problem:
+        if connection.refuses(problem):
+            return _PROBE
+        raise  # such as a table of other columns
     for alike in _ALIKE:
         try:
             if connection.number(question, *[alike] * marks):
