@@ -151,7 +151,7 @@ class DatabaseSink:
         rows = done.rows
         if part is Part.DEAD_LETTERS:
             rows = with_refused(rows, sieve.left_out, dict(self.tables)[Part.ROWS], batch)
-        gone = sieve.refused(done.gone, lambda keys: delete(sieve.connection, table, keys))
+        gone = sieve.refused(done.gone, lambda keys: delete(sieve.connection, table, keys), why=False)
         held = [each for each in gone if each.is_constraint]
         refused = sieve.refused(rows, lambda rows: insert(sieve.connection, table.name, rows))
         if held or (refused and not (self.to_letters and part is Part.ROWS)):

@@ -67,11 +67,12 @@ class Sieve:
     def __init__(self, connection: Connection, problems: tuple[type[Exception], ...], secrets: Secrets) -> None:
         self.connection = connection
         self.left_out: list[Refused] = []
+        self._blamed: list[str] = []
         self._problems = problems
         self._secrets = secrets
 
-    def refused(self, rows: pa.Table, attempt: Attempt) -> list[Refused]:
-        """Run `attempt` with all rows that the database takes; those it does not take."""
+    def refused(self, rows: pa.Table, attempt: Attempt, *, why: bool = True) -> list[Refused]:
+        """Run `attempt` with all rows that the database takes; those it does not take, and `why`, if that matters."""
         if not len(rows):
             return []
         problem = self._problem(rows, attempt)
@@ -79,10 +80,12 @@ class Sieve:
             return []
         if len(rows) == 1:
             message = self._secrets.out_of(first_line(problem))
-            column = self._column(rows, attempt)
+            column = self._column(rows, attempt) if why else None
             return [Refused(rows, message, column, self.connection.constrains(problem))]
         half = len(rows) // 2
-        return self.refused(rows.slice(0, half), attempt) + self.refused(rows.slice(half), attempt)
+        return [
+            each for part in (rows.slice(0, half), rows.slice(half)) for each in self.refused(part, attempt, why=why)
+        ]
 
     def _problem(self, rows: pa.Table, attempt: Attempt) -> Exception | None:
         """What the database has against these rows; anything but a refusal is raised."""
@@ -96,11 +99,12 @@ class Sieve:
         return None
 
     def _column(self, row: pa.Table, attempt: Attempt) -> str | None:
-        """The one column without whose value the row would be taken."""
-        found = [
-            name for name in row.column_names if row[name].null_count == 0 and self._takes_without(row, name, attempt)
-        ]
-        return found[0] if len(found) == 1 else None
+        """A column without whose value the row would be taken; that of the last such row is tried first."""
+        names = sorted(row.column_names, key=lambda name: name not in self._blamed)
+        found = (name for name in names if row[name].null_count == 0 and self._takes_without(row, name, attempt))
+        column = next(found, None)
+        self._blamed = self._blamed if column is None else [column]
+        return column
 
     def _takes_without(self, row: pa.Table, name: str, attempt: Attempt) -> bool:
         place = row.column_names.index(name)
