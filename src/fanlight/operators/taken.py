@@ -109,7 +109,8 @@ def judge(
     if not is_aligned(plan.spec.window):
         return taken  # what becomes of a record depends on others of its key; their panes will tell
     verdict = _verdict(plan, lateness, taken)
-    accounting.missed_windows += missed_windows(plan.slicing, slices, expired, None if verdict is None else verdict[1])
+    judged = verdict[1] if verdict is not None and lateness.judges_records else None
+    accounting.missed_windows += missed_windows(plan.slicing, slices, expired, judged)
     if verdict is None:
         return taken
     homeless, dead = verdict
