@@ -183,3 +183,13 @@ def test_bad_columns_and_bad_functions_are_named(
 def test_declarations_that_make_no_sense_are_refused(make: Any, message: str) -> None:
     with pytest.raises(fl.SpecError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "kind", [fl.session("1 s"), fl.global_window(), fl.counting(2), fl.custom(lambda times, _: (times, times + 1))]
+)
+def test_an_earliest_start_is_refused_where_it_would_say_nothing(kind: Any) -> None:
+    """A peer's preset answers for all kinds at once, so it is taken with every kind."""
+    with pytest.raises(fl.SpecError, match=r"`earliest_start` \(5\) means nothing for .* it is for tumbling, hopping"):
+        operator(kind, semantics=fl.Semantics(earliest_start=5))
+    operator(kind, semantics=fl.Semantics.named("kafka"))

@@ -121,7 +121,7 @@ def test_every_value_of_the_model_can_be_written_down() -> None:
         ({"accumulation": fl.Accumulation.RETRACTING}, "accumulation: accumulating before, retracting now"),
         (
             {"trigger": fl.at_watermark(early=fl.any_of(fl.every("5 s"), fl.after(9)), late=None)},
-            "trigger: at watermark before, at watermark early (any of [every 5 s, after 9]) late none now",
+            "at watermark late (after 1) before, at watermark early (any of [every 5 s, after 9]) late none now",
         ),
         ({"semantics": fl.Semantics(refires=False, earliest_start=0)}, "now"),
         ({"aggregates": (*SPEC.aggregates, ("q", fl.quantile("price", 0.9)))}, "none before, quantile price q 0.9 now"),

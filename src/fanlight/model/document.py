@@ -141,11 +141,11 @@ def differences(one: Document, other: Document) -> list[str]:
 
 
 def words(document: Document) -> str:
-    """A document as people say it; what is as usual is not mentioned.
+    """A document as people say it; what is as usual is not mentioned, unless it makes panes fire.
 
-    >>> from fanlight.model.triggers import after, at_watermark, every
-    >>> words(to_document(at_watermark(early=every("10 seconds"), late=after(3))))
-    'at watermark early (every 10 s) late (after 3)'
+    >>> from fanlight.model.triggers import at_watermark, every
+    >>> words(to_document(at_watermark(early=every("10 seconds"))))
+    'at watermark early (every 10 s) late (after 1)'
     """
     if isinstance(document, list):
         return (
@@ -211,7 +211,7 @@ def _said(kind: type | None, document: Document) -> Iterator[str]:
     usual = {} if kind is None else {f.name: _default(f) for f in fields(kind)}
     told = [(name, part) for name, part in document.items() if name not in (_IS, "name" if kind is None else _IS)]
     for place, (name, part) in enumerate(told):
-        if usual.get(name, MISSING) == part:
+        if usual.get(name, MISSING) == part and not _fires(part):
             continue
         leads = place == 0 and (usual.get(name) is MISSING or isinstance(part, str))
         label = name.replace("_", " ")
@@ -219,6 +219,12 @@ def _said(kind: type | None, document: Document) -> Iterator[str]:
             yield label if part else f"not {label}"
         else:
             yield _inner(part) if leads else f"{label} {_inner(part)}"
+
+
+def _fires(document: Document) -> bool:
+    """Whether this is a trigger."""
+    kind = KINDS.get(document[_IS]) if isinstance(document, dict) else None
+    return kind is not None and issubclass(kind, triggers.Trigger)
 
 
 def _default(field: Field[Any]) -> Any:

@@ -28,6 +28,11 @@ def is_aligned(kind: WindowKind) -> bool:
     return not isinstance(kind, Session | Sliding | Custom)
 
 
+def heeds_earliest_start(kind: WindowKind) -> bool:
+    """Whether `Semantics.earliest_start` says anything of such windows."""
+    return not isinstance(kind, Session | Global | Counting | Custom)
+
+
 def domain_of(kind: WindowKind) -> TimeDomain:
     """What the bounds of a window are: times, or positions. Those of a later stage are what they were in the first."""
     return domain_of(kind.of) if isinstance(kind, Same) else kind.domain

@@ -63,7 +63,8 @@ class Semantics:
     refires: bool = True  # a ready trigger fires again though nothing came since
     holds: bool = False  # a firing's time looks only at new records that were not behind the watermark
     clock_instant_is_over: bool = False  # processing-time windows: at clock t the instant t is over
-    earliest_start: Timestamp | None = None  # no window starts before it
+    earliest_start: Timestamp | None = None
+    """No tumbling, hopping, cumulating, calendar or sliding window starts before it; to others it means nothing."""
 
     PRESETS: ClassVar[dict[str, Semantics]]
 

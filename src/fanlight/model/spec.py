@@ -10,7 +10,7 @@ from fanlight.model.aggregates import Aggregate
 from fanlight.model.counting import Counting, Scope
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.kinds import WindowKind, is_aligned, overlap_of, read_columns
+from fanlight.model.kinds import WindowKind, heeds_earliest_start, is_aligned, overlap_of, read_columns
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, Semantics
 from fanlight.model.sessions import Session
@@ -36,6 +36,10 @@ class TimeUnit(Enum):
     MICROSECONDS = "us"
     MILLISECONDS = "ms"
     SECONDS = "s"
+
+
+_OF_PEERS = {answers.earliest_start for answers in Semantics.PRESETS.values()}
+"""A preset answers for all kinds at once, those too that its answer does not concern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,12 @@ class WindowSpec:
             raise SpecError(
                 f"window: `lateness` ({self.lateness}) means nothing for {kind.domain.value}-time windows; "
                 "no record can come behind it. Leave it out."
+            )
+        earliest = self.semantics.earliest_start
+        if not heeds_earliest_start(kind) and earliest not in _OF_PEERS:
+            raise SpecError(
+                f"window: `earliest_start` ({earliest}) means nothing for {name} windows; it is for tumbling, hopping, "
+                "cumulating, calendar and sliding ones. Leave it out, or filter the records by their time."
             )
         by_watermark = any(isinstance(part, Every) and part.domain is TimeDomain.EVENT for part in self.trigger.walk())
         if isinstance(kind, Counting) and kind.per is Scope.KEY and by_watermark:

@@ -18,7 +18,7 @@ from fanlight.model.aggregates import Aggregate
 from fanlight.model.counting import Counting, Scope
 from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.kinds import WindowKind
+from fanlight.model.kinds import WindowKind, heeds_earliest_start
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sessions import Session
 from fanlight.model.sliding import Sliding
@@ -204,7 +204,8 @@ def specs(**fields: Any) -> SearchStrategy[WindowSpec]:
     """Any spec over the common record shape; a field may be given as a value or as a strategy of its own.
 
     `specs(window=windows([TimeDomain.EVENT]), lateness=Duration(5))` fixes the lateness and draws the rest. Only
-    windows of event time have a lateness, and windows whose records have no owner do not discard, whatever is given.
+    windows of event time have a lateness, windows whose records have no owner do not discard, and only kinds that it
+    concerns have an earliest start, whatever is given.
     """
     free: dict[str, SearchStrategy[Any]] = {
         "window": windows(),
@@ -232,6 +233,8 @@ def _spec(fields: dict[str, Any]) -> WindowSpec:
         fields = {**fields, "accumulation": Accumulation.RETRACTING}
     if isinstance(window, Counting) and window.per is Scope.KEY:
         fields = {**fields, "trigger": _clocked(fields["trigger"])}
+    if not heeds_earliest_start(window):
+        fields = {**fields, "semantics": replace(fields["semantics"], earliest_start=None)}
     return WindowSpec(time="ts", **fields)
 
 
