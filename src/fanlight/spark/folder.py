@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,26 +46,46 @@ class Folder:
 
     def exists(self) -> bool:
         """Whether there is such a folder."""
-        return bool(self.files.get_file_info(self.path).type == fs.FileType.Directory)
+        with self._reached():
+            return bool(self.files.get_file_info(self.path).type == fs.FileType.Directory)
 
     def names(self, name: str) -> list[str]:
         """What is in the folder `name` in here, hidden files left out; nothing if there is none."""
         chosen = fs.FileSelector(f"{self.path}/{name}", allow_not_found=True)
-        return sorted(info.base_name for info in self.files.get_file_info(chosen) if info.base_name[0] not in "._")
+        with self._reached(name):
+            return sorted(info.base_name for info in self.files.get_file_info(chosen) if info.base_name[0] not in "._")
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; None if there is none."""
-        try:
-            with self.files.open_input_stream(f"{self.path}/{name}") as stream:
-                return bytes(stream.read())
-        except FileNotFoundError:
-            return None
+        with self._reached(name):
+            try:
+                with self.files.open_input_stream(f"{self.path}/{name}") as stream:
+                    return bytes(stream.read())
+            except FileNotFoundError:
+                return None
 
     def write(self, name: str, content: bytes) -> None:
         """Put a file in place, whole or not at all."""
         path = f"{self.path}/{name}"
-        self.files.create_dir(path.rpartition("/")[0], recursive=True)
         draft = f"{path}.{os.getpid()}"
-        with self.files.open_output_stream(draft) as stream:
-            stream.write(content)
-        self.files.move(draft, path)
+        with self._reached(name):
+            self.files.create_dir(path.rpartition("/")[0], recursive=True)
+            with self.files.open_output_stream(draft) as stream:
+                stream.write(content)
+            self.files.move(draft, path)
+
+    @contextmanager
+    def _reached(self, name: str = "") -> Iterator[None]:
+        try:
+            yield
+        except (ArrowException, OSError) as problem:
+            raise unreachable(self.text, problem, name) from problem
+
+
+def unreachable(checkpoint: str, problem: Exception, name: str = "") -> EngineError:
+    """What to say when the operating system lets nobody at `name` in a checkpoint."""
+    place = f"{name!r} in the checkpoint {checkpoint!r}" if name else f"The checkpoint {checkpoint!r}"
+    return EngineError(
+        f"{place} cannot be read or written: {getattr(problem, 'strerror', None) or problem}. Nothing was changed. "
+        "Let the user of this process read and write there, or choose another checkpoint."
+    )

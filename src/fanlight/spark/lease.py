@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fanlight.errors import StateError
+from fanlight.spark.folder import unreachable
 
 _held: dict[Path, Lease] = {}
 """The leases of this process. A query that has ended may not have let go of its own yet."""
@@ -48,8 +49,11 @@ class Lease:
         earlier = _held.get(path)
         if earlier is not None and earlier.is_over:
             earlier.release()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as problem:
+            raise unreachable(str(path.parent.parent), problem, f"{path.parent.name}/{path.name}") from problem
         if not _locked(file):
             holder = os.pread(file, 32, 0).decode(errors="replace").strip()
             os.close(file)

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from fanlight.errors import SpecError
+from pyspark.errors import PySparkException
+
+from fanlight.errors import SpecError, StateError
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.spark.horizon import forget
 from fanlight.spark.manifest import Manifest, guard
@@ -194,8 +196,15 @@ def durable_id(session: SparkSession, checkpoint: str) -> str:
     """The id that a query keeps as long as its checkpoint: Spark writes it there when the query first starts."""
     # Spark takes the path of a reader for a pattern
     path = re.sub(r"([\\\[\]{}*?])", r"\\\1", checkpoint.rstrip("/"))
-    lines = [row[0] for row in session.read.text(f"{path}/metadata").collect()]
-    return str(json.loads("".join(lines))["id"])
+    try:
+        lines = [row[0] for row in session.read.text(f"{path}/metadata").collect()]
+        return str(json.loads("".join(lines))["id"])
+    except (PySparkException, ValueError, KeyError, TypeError) as problem:
+        raise StateError(
+            f"The file 'metadata' of the checkpoint {checkpoint!r} is gone or damaged; Spark keeps there which query "
+            "it is, and without that no sink knows whose batches it has. Nothing was written. Restore the file from a "
+            "copy of the checkpoint, or start anew with another checkpoint."
+        ) from problem
 
 
 def _require_reach(sinks: tuple[Sink, ...], session: SparkSession) -> None:
