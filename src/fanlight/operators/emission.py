@@ -34,7 +34,7 @@ def decide(spec: WindowSpec, frame: Frame, ready: Bools, ended: Bools, now: Now,
     content = new if spec.accumulation is Accumulation.DISCARDING else frame.partials.rows > 0
     on_time = now.closed & (state["revision"] == 0) & (closing | (state["held"] & new))
     if spec.fires_once:
-        on_time = now.closed
+        on_time = np.ones_like(new)
     is_last = now.expired | state["finished"]
 
     repeated = new | content if semantics.refires else new
@@ -51,5 +51,5 @@ def decide(spec: WindowSpec, frame: Frame, ready: Bools, ended: Bools, now: Now,
             flushed = unasked & (new | on_time) if semantics.on_time is OnTime.ALWAYS else unasked & new
         case Closing.NEVER:
             flushed = np.zeros_like(unasked)
-    timing = np.where(now.closed, np.where(on_time, Timing.ON_TIME, Timing.LATE), Timing.EARLY)
+    timing = np.where(on_time, Timing.ON_TIME, np.where(now.closed, Timing.LATE, Timing.EARLY))
     return Emission(ready | flushed, (ready & wanted) | flushed, timing, is_last)
