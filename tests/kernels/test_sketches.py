@@ -12,6 +12,7 @@ import pytest
 
 from fanlight.kernels.groups import Groups
 from fanlight.kernels.reducers import bind
+from fanlight.kernels.reducers.digests import K as FINENESS
 from fanlight.kernels.reducers.hashing import hashes
 from fanlight.kernels.reducers.keyed import MOST
 from fanlight.kernels.reducers.thetas import K
@@ -127,6 +128,29 @@ class TestDigests:
             reducer: Any = bind(aggregate, pa.float64())
             (found,) = reducer.finish(merged(aggregate, *parts)).to_pylist()
             assert abs((values <= found).mean() - q) < 0.01
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("order", ["sorted", "reversed", "interleaved", "skewed", "shuffled"])
+    def test_no_order_and_no_cut_takes_a_rank_beyond_the_bound(self, order: str) -> None:
+        """A million values in 200 bundles, merged one after the other. Half a centroid is 0.0065 of them."""
+        n, random = 1_000_000, np.random.default_rng(7)
+        values = {
+            "sorted": np.arange(n, dtype=np.float64),
+            "reversed": np.arange(n, dtype=np.float64)[::-1],
+            "interleaved": np.arange(n, dtype=np.float64).reshape(-1, 4).T.ravel(),
+            "skewed": np.sort(random.lognormal(0, 4, n)),
+            "shuffled": random.normal(size=n),
+        }[order]
+        reducer: Any = bind(fl.approx_quantile("v", 0.5), pa.float64())
+        first, *others = (partial(reducer, pa.array(part)) for part in np.array_split(values, 200))
+        for other in others:
+            first = reducer.combine(first, other)
+        ranked, bound = np.sort(values), (np.log(n / FINENESS) + 6) / (2 * FINENESS)
+        assert bound < 0.0065
+        for place in range(500, n, 1000):
+            own: Any = bind(fl.approx_quantile("v", (place + 0.5) / n), pa.float64())
+            found = np.searchsorted(ranked, own.finish(first)[0].as_py())
+            assert abs(found - place) / n <= bound, place
 
     def test_the_order_of_rows_and_of_partials_leaves_the_same_bytes(self) -> None:
         aggregate = fl.approx_quantile("v", 0.5)

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
     from fanlight.kernels.groups import Column, Groups, Ints
 
-K = 500
-"""How fine a digest is: a quantile is off by less than one rank in a hundred, by far less at both ends."""
+K = 1000
+"""How fine a digest is: a quantile is off by at most half of the heaviest centroid, which is in the middle.
+
+The library lets that one have `(log(n / K) + 6) / K` of n values, so a rank is off by at most 0.0065 of a million
+values, 0.01 of 10**9, and by far less at both ends.
+"""
 
 _COUNTS = ("n", "low", "high", "nan")
 """Finite values, and those a digest cannot take: both infinities, and NaN, which is the greatest."""
