@@ -115,7 +115,7 @@ class TestUserFunctions:
         with pytest.raises(EngineError, match=r"UserReduce: `function` on `v` raised TypeError"):
             computed(fl.reduce("v", lambda a, b: a + b), pa.array([{"a": 1}] * 2))
         with pytest.raises(
-            EngineError, match=r"UserFold: `function` returned what does not fit `output_type` \(int64\)"
+            EngineError, match=r"UserFold: `function` on `v` returned .*, which does not fit `output_type` \(int64\)"
         ):
             computed(fl.fold("v", 0, lambda state, value: "much", pa.int64()), pa.array([1]))
 

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fanlight.errors import EngineError, FanlightError
+from fanlight.kernels.reducers.exactly import first_lost, may_lose
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,45 @@ class UserCode:
             ) from error
 
     def fitted(self, items: Iterable[Any], kind: pa.DataType, declared: str, method: str) -> pa.Array:
-        """What `method` returned as a column of `kind`, which is what `declared` says."""
+        """What `method` returned as a column of `kind`, which is what `declared` says; exactly, or an error."""
         try:
-            array = items.combine_chunks() if isinstance(items, pa.ChunkedArray) else items
-            array = array if isinstance(array, pa.Array) else pa.array(array, kind)
-            return array if array.type == kind else array.cast(kind)
+            made = _column(items, kind)
+            column = made if made.type == kind else made.cast(kind)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise EngineError(
-                f"{self.name}: `{method}` returned what does not fit `{declared}` ({kind}): {error}. "
-                f"Return values of that type, or declare another `{declared}`."
+                f"{self.name}: `{method}` on `{self.column}` returned {_culprit(items, kind)}, which does not fit "
+                f"`{declared}` ({kind}): {error}. {self._remedy(declared)}"
             ) from error
+        is_python = isinstance(items, list) or (isinstance(items, np.ndarray) and items.dtype == object)
+        given = list(items) if is_python else [] if made.type == kind else made.to_pylist()
+        lost = first_lost(given, column) if given and may_lose(kind) else None
+        if lost is not None:
+            raise EngineError(
+                f"{self.name}: `{method}` on `{self.column}` returned {lost[0]!r}, which `{declared}` ({kind}) cannot "
+                f"hold: it would become {lost[1]!r}. {self._remedy(declared)}"
+            )
+        return column
+
+    def _remedy(self, declared: str) -> str:
+        if declared == "column":
+            return f"Return values of the column's type, or cast `{self.column}` first."
+        return f"Return values of that type, or declare another `{declared}`."
+
+
+def _column(items: Any, kind: pa.DataType) -> pa.Array:
+    """What a method returned as an Arrow column: of `kind`, unless it has a type of its own."""
+    if isinstance(items, pa.ChunkedArray):
+        return items.combine_chunks()
+    if isinstance(items, pa.Array):
+        return items
+    return pa.array(items) if isinstance(items, np.ndarray) and items.dtype != object else pa.array(items, kind)
+
+
+def _culprit(items: Any, kind: pa.DataType) -> str:
+    """The first value that does not fit by itself, to be named; or that there is none."""
+    for item in items.to_pylist() if isinstance(items, pa.Array | pa.ChunkedArray) else items:
+        try:
+            pa.array([item], kind)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return repr(item)
+    return "a column"
