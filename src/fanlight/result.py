@@ -15,7 +15,7 @@ from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.spec import WindowSpec
-from fanlight.operators.accounting import Accounting
+from fanlight.operators.accounting import Accounting, as_first
 from fanlight.operators.stages import next_spec
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ class Result:
             return self._spark.dead_letters()
         self._embedded().finish()
         if self.before is not None:
-            return self.before.dead_letters  # what a stage fires is never late for the next
+            first = self.before.dead_letters  # what a stage fires is never late for the next, but may be out of range
+            own = [as_first(one, first.schema) for one in self._embedded().dead_letters().to_batches()]
+            return pa.concat_tables([first, pa.Table.from_batches(own, first.schema)])
         return self._embedded().dead_letters()
 
     def on_dead_letters(self, function: LettersHeard) -> Result:
@@ -139,8 +141,7 @@ class Result:
             )
         if self.before is not None:
             self.before.on_dead_letters(function)
-        else:
-            self._embedded().hand_on_letters(function)
+        self._embedded().hand_on_letters(function)
         return self
 
     @property

@@ -27,8 +27,14 @@ def partial(reducer: Any, values: pa.Array, codes: list[int] | None = None, coun
 
 
 def reduced(aggregate: fl.Aggregate, values: pa.Array, codes: list[int] | None = None, count: int | None = None) -> Any:
+    return finished(aggregate, values, codes, count).to_pylist()
+
+
+def finished(
+    aggregate: fl.Aggregate, values: pa.Array, codes: list[int] | None = None, count: int | None = None
+) -> pa.Array:
     reducer: Any = bind(aggregate, values.type)
-    return reducer.finish(partial(reducer, values, codes, count)).to_pylist()
+    return reducer.finish(partial(reducer, values, codes, count))
 
 
 def computed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import fanlight as fl
@@ -138,11 +139,30 @@ def test_what_lies_after_all_that_was_kept_is_not_merged_again() -> None:
 # ── a step that fails ────────────────────────────────────────────────────────────────────────────────────────────
 
 
+class Narrow(fl.UserAggregate):
+    """A sum whose state has no more room than int64."""
+
+    state_type = pa.int64()
+    output_type = pa.int64()
+
+    def zero(self) -> int:
+        return 0
+
+    def add(self, state: int, value: int) -> int:
+        return state + value
+
+    def merge(self, left: int, right: int) -> int:
+        return left + right
+
+    def finish(self, state: int) -> int:
+        return state
+
+
 def test_what_a_failed_step_held_is_gone_with_it() -> None:
-    """The sum of window 1 leaves int64 where what was kept of it meets what is new: nothing has happened."""
-    shard = Shard()
+    """The total of window 1 leaves its type where what was kept of it meets what is new: nothing has happened."""
+    shard = Shard(aggregates=(("n", fl.count()), ("total", Narrow("v"))))
     shard.step([(12, "a", 2**63 - 1)], 0)
-    with pytest.raises(EngineError, match="leaves int64"):
+    with pytest.raises(EngineError, match=r"Narrow: `merge` .* not fit"):
         shard.step([(3, "a", 1), (13, "a", 1), (25, "a", 1)], 20)
     assert shard.kept == [1]
     assert [held.rows.tolist() for _, held in shard.operator.content()] == [[], [1]]

@@ -62,7 +62,7 @@ def test_only_bounds_keys_and_partials_are_kept() -> None:
     assert isinstance(shard.operator._panes, SessionsOnce)
     (chunk,) = (shard.store.get(address) for address in shard.store.list("panes"))
     assert chunk.to_pylist() == [
-        {"start": SECOND, "end": 14 * SECOND, "k": "a", "rows": 2, "0.n": 2, "1.sum": 5, "1.n": 2}
+        {"start": SECOND, "end": 14 * SECOND, "k": "a", "rows": 2, "0.n": 2, "1.sum": 5, "1.high": 0, "1.n": 2}
     ]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fanlight.testing.script import DeadLetter, Firing, Outcome, Transcript, same
+from fanlight.operators.withheld import plain
+from fanlight.testing.script import DeadLetter, Firing, Outcome, Transcript, ValueLetter, same
 from fanlight.testing.strategies_kinds import KINDS
 
 SCHEMA = pa.schema(
@@ -29,6 +33,8 @@ def assert_same(ours: Transcript, law: Transcript) -> None:
     for step, (mine, right) in enumerate(zip(ours.outcomes, law.outcomes, strict=True)):
         assert same_firings(mine, right), f"step {step}\nengine: {mine.firings}\noracle: {right.firings}"
         assert letters(mine) == letters(right), f"step {step}: {mine.dead_letters} != {right.dead_letters}"
+        withheld, by_law = mine.value_letters, right.value_letters
+        assert same([*map(told, withheld)], [*map(told, by_law)], tolerance=ROUNDING), f"{step}: {withheld} != {by_law}"
         assert mine.counts == right.counts, f"step {step}"
 
 
@@ -48,6 +54,11 @@ def same_firings(mine: Outcome, right: Outcome) -> bool:
 def same_firing(mine: Firing, right: Firing) -> bool:
     said = [(f.key, f.window, f.op, f.timing, f.index, f.revision, f.is_last, f.time) for f in (mine, right)]
     return said[0] == said[1] and same(mine.values, right.values, tolerance=ROUNDING)
+
+
+def told(letter: ValueLetter) -> tuple[Any, ...]:
+    """What a letter says, its values as its detail writes them."""
+    return letter.key, letter.window, json.loads(json.dumps(plain(letter.values))), letter.out_of_range
 
 
 def letters(outcome: Outcome) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,32 @@ def test_what_comes_too_late_is_a_dead_letter_on_spark_too(spark: SparkSession, 
     fired = run(spark, tmp_path, tumbling, letters=True)
     dead = [(row["reason"], row["record"]["k"], row["record"]["v"]) for row in fired]
     assert dead == [("expired", "a", 10), ("expired", "a", 12), ("expired", "a", 99)]
+
+
+def test_a_value_that_does_not_fit_is_a_letter_on_spark_too(spark: SparkSession) -> None:
+    """Tea leaves int64; decimals are as Spark infers them, decimal(38,18). A later stage, where what tea and milk have
+    in common is 38 nines twice, tells its own letter beside the first one's.
+    """
+    with localcontext(prec=40):
+        most = Decimal("9" * 20 + "." + "9" * 18)
+        rest, both = most - 1, most + most - 1
+    orders = [("tea", 2**62, most), ("tea", 2**62, Decimal(-1)), ("milk", 1, most)]
+    frame = spark.createDataFrame(
+        [(BASE, *order) for order in orders], "ts timestamp, k string, v bigint, price decimal(38,18)"
+    )
+    windows = fl.stream(frame, time="ts").key_by("k").window(fl.tumbling("1 minute"))
+    result = windows.agg(total=fl.sum("v"), price=fl.sum("price"), mean=fl.avg("v"))
+    assert [(row["k"], row["total"], row["price"]) for row in result.df.collect()] == [("milk", 1, most)]
+    (letter,) = result.dead_letters.collect()
+    detail = json.loads(letter["detail"])
+    assert (letter["reason"], letter["record"], detail["out_of_range"]) == ("value_out_of_range", None, ["total"])
+    assert detail["values"] == {"total": str(2**63), "price": str(rest), "mean": 2.0**62}
+    (account,) = result.accounts.groupBy().sum("received", "dead_letters", "values_out_of_range").collect()
+    assert tuple(account) == (3, 0, 1)
+    prices = windows.agg(n=fl.count(), price=fl.sum("price")).rewindow().agg(price=fl.sum("price"))
+    assert prices.df.collect() == []
+    (letter,) = prices.dead_letters.collect()
+    assert json.loads(letter["detail"])["values"] == {"price": str(both)}
 
 
 def test_a_query_that_is_stopped_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,20 @@ def test_a_micro_batch_is_judged_by_the_watermark_before_it_and_acts_on_its_own(
     late = shard.batch(bundle((4, 4), (12, 8)), watermark=10 * SECOND, clock=0)
     assert (totals(late), totals(late, LETTER)) == ([], [4])
     assert totals(shard.batch([], watermark=20 * SECOND, clock=0)) == [8]
+
+
+def test_a_sum_beyond_int64_is_a_letter_and_the_window_goes_on() -> None:
+    """With lateness: out of range at the close, in range again when a late record has come."""
+    shard = shard_of(lateness="1 minute")
+    shard.batch(bundle((1, 2**62)), watermark=0, clock=0)
+    closing = shard.batch(bundle((2, 2**62), (12, 8)), watermark=20 * SECOND, clock=0)
+    assert totals(closing) == [8]
+    (letter,) = [opened(row["payload"]).to_pylist()[0] for row in closing if row["kind"] == LETTER]
+    assert (letter["reason"], letter["record"]) == ("value_out_of_range", None)
+    assert json.loads(letter["detail"])["values"] == {"total": str(2**63)}
+    (account,) = [row for row in closing if row["kind"] == ACCOUNT]
+    assert (account["dead_letters"], account["values_out_of_range"]) == (0, 1)
+    assert totals(shard.batch(bundle((3, -1)), watermark=20 * SECOND, clock=0)) == [2**63 - 1]
 
 
 def test_the_end_of_the_input_closes_what_no_watermark_reaches() -> None:

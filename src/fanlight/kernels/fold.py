@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fanlight.kernels.groups import Bools, Column, Groups, Ints
 from fanlight.kernels.reducers import Reducer
 from fanlight.kernels.reducers.gathered import GatheredLists
+from fanlight.kernels.reducers.reducer import outside
 from fanlight.kernels.reducers.values import as_array, as_column
 from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW
 from fanlight.model.firing import FiringTime
@@ -170,6 +171,10 @@ class Fold:
         """Partials to values, one column an aggregate."""
         return [reducer.finish(own) for reducer, own in zip(self.reducers, partials.columns, strict=True)]
 
+    def outside(self, partials: Partials) -> list[dict[int, Any]]:
+        """For each aggregate, by row, exact words for values that its type cannot hold; `finish` gives null there."""
+        return [outside(reducer, own) for reducer, own in zip(self.reducers, partials.columns, strict=True)]
+
     def to_arrays(self, partials: Partials) -> list[pa.Array]:
         """The columns of `fields`."""
         stamp = [] if partials.stamp is None else [partials.stamp]
@@ -231,8 +236,9 @@ def _take(column: Column, places: Ints | Bools) -> Column:
 
 
 def _gathered(column: NDArray[Any], places: Ints | Bools) -> NDArray[Any]:
-    if len(column) and column.strides == (0,) and places.dtype != np.bool_:
-        return np.broadcast_to(column[0], len(places))
+    if len(column) and column.strides == (0,):
+        count = int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places)
+        return np.broadcast_to(column[0], count)
     gathered: NDArray[Any] = column[places]
     return gathered
 
@@ -245,6 +251,8 @@ def _thin(column: Any) -> Any:
 
 
 def _put(column: Ints, places: Ints, values: Ints) -> Ints:
+    if column.strides == values.strides == (0,) and len(column) and len(values) and column[0] == values[0]:
+        return column  # one number throughout, before and after
     changed = column.copy()
     changed[places] = values
     return changed

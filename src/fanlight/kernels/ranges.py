@@ -26,8 +26,7 @@ def ranges(fold: Fold, partials: Partials, low: Ints, high: Ints) -> Partials:
     """Row i is the merge of the rows `low[i]` up to, not including, `high[i]`; the identity where that is no row.
 
     The law: what `fold.merge` gives for the same rows, for floats up to the order of addition, which depends on the
-    arguments alone. A sum that leaves its type is refused if, and only if, it is that of a range. Ranges may come in
-    any order; they are quickest where `low` never falls.
+    arguments alone. Ranges may come in any order; they are quickest where `low` never falls.
     """
     longest, is_held, is_ordered = _looked_over(low, high)
     if not is_held:

@@ -34,8 +34,8 @@ def merged_ranges(reducer: Reducer, columns: list[Column], spans: Spans) -> list
 def _combined(reducer: Reducer, columns: list[Column], spans: Spans) -> list[Column]:
     """The partials of each range, pair by pair.
 
-    Blocks also join rows that no range holds together. If that is refused, because a sum of theirs would leave its
-    type, the ranges are merged row by row, and only what one of them holds can be refused.
+    Blocks also join rows that no range holds together. If that is refused, because a user's state of theirs would
+    leave its type, the ranges are merged row by row, and only what one of them holds can be refused.
     """
     climbs = spans.parts[-1].height if spans.parts else 0
     if int(spans.lengths.sum()) <= spans.rows * climbs + len(spans):

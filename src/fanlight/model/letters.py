@@ -1,4 +1,4 @@
-"""Why a record could not be used."""
+"""Why a record could not be used, or a value not be shown."""
 
 from __future__ import annotations
 
@@ -17,3 +17,4 @@ class Reason(Enum):
     TIME_OUT_OF_RANGE = "time_out_of_range"  # outside the years 1 to 9999
     TOO_FAR_AHEAD = "too_far_ahead"  # further ahead of the clock than the stream allows
     REFUSED = "refused"  # a row of the result, which the database it goes to does not take
+    VALUE_OUT_OF_RANGE = "value_out_of_range"  # of a firing, not of a record: a value that its type cannot hold

@@ -10,7 +10,7 @@ import pyarrow as pa
 from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.slicing import EVERY_WINDOW
 from fanlight.model.letters import Reason
-from fanlight.model.timestamp import START_OF_TIME
+from fanlight.model.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.plan import MOMENT
 
 
@@ -24,6 +24,8 @@ class Accounting:
     dead_letters: int = 0
     missed_windows: int = 0
     """How many windows of their own records were not taken into: expired, or their pane had finished."""
+    values_out_of_range: int = 0
+    """How many firings did not leave, because their type cannot hold a value of theirs."""
 
     @property
     def adds_up(self) -> bool:
@@ -68,6 +70,13 @@ class DeadLetters:
             self.add(pa.record_batch(columns, schema=self.schema))
         return count
 
+    def withhold(self, details: list[str], watermark: Timestamp) -> None:
+        """Keep a letter, which has no record, for each firing that did not leave."""
+        judged = moments(np.repeat(np.int64(watermark), len(details))).cast(self.schema.field("watermark").type)
+        nobody = pa.nulls(len(details), self.schema.field("record").type)
+        columns = [pa.array([Reason.VALUE_OUT_OF_RANGE.value] * len(details)), judged, pa.array(details), nobody]
+        self.add(pa.record_batch(columns, schema=self.schema))
+
     def add(self, letters: pa.RecordBatch) -> None:
         """Keep letters that are already written."""
         self._waiting.append(letters)
@@ -90,6 +99,17 @@ class DeadLetters:
     def peek(self) -> pa.Table:
         """All of them, and they stay."""
         return pa.Table.from_batches(self._waiting, schema=self.schema)
+
+
+def as_first(letters: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Letters of any stage as those of the first, which have `schema`.
+
+    A later stage has no dead records, because what fires is never late for it; its letters tell of firings only.
+    """
+    if letters.schema == schema:
+        return letters
+    columns = [letters.column(field.name) for field in schema if field.name != "record"]
+    return pa.record_batch([*columns, pa.nulls(len(letters), schema.field("record").type)], schema=schema)
 
 
 def moments(times: Ints) -> pa.Array:

@@ -30,7 +30,7 @@ from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Content, Moment
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
-from fanlight.operators.values import pane_values
+from fanlight.operators.values import PaneValues, fitting, pane_values
 from fanlight.operators.window_slices import WindowSlices, sliced
 from fanlight.state.store import ChunkStore
 
@@ -76,6 +76,7 @@ class CorrectablePanes:
         if len(due):
             panes = self._slices.serve(due) if self._slices.overlap else self._slices.merged(due)
             parts.append(self._first(panes, moment))
+            self._note_withheld(panes, parts[-1])
         return Firings.joined(parts)
 
     def retire(self, through: int) -> None:
@@ -93,7 +94,7 @@ class CorrectablePanes:
         if not len(held):
             return Content.empty(self._plan)
         windows, keys, partials = self._slices.merged(held)
-        return Content(windows, keys, partials.rows, self._values(windows, keys, partials))
+        return Content(windows, keys, partials.rows, self._values(windows, keys, partials).columns)
 
     def _late(self, rows: Sliced, moment: Moment) -> Sliced:
         """The rows that a closed window takes."""
@@ -134,7 +135,7 @@ class CorrectablePanes:
     def _again(self, corrected: Corrected, moment: Moment) -> Firings:
         windows, fired = corrected.windows, corrected.fired
         first = self._first((windows, corrected.keys, corrected.partials), moment)
-        self._counts.note(windows, corrected.keys, fired + 1)
+        self._counts.note(windows, corrected.keys, fired + fitting(first.outside, len(windows)))
         return replace(
             first,
             ops=np.where(fired > 0, Op.UPDATE, Op.INSERT),
@@ -143,5 +144,12 @@ class CorrectablePanes:
             revisions=fired,
         )
 
-    def _values(self, windows: Ints, keys: list[pa.Array], partials: Partials) -> list[pa.Array]:
+    def _note_withheld(self, panes: Panes, fired: Firings) -> None:
+        """Note the panes that have closed and not fired, because a value of theirs cannot be represented."""
+        if fired.outside:
+            rows = np.array(sorted(fired.outside), np.int64)
+            keys = [column.take(pa.array(rows)) for column in panes[1]]
+            self._counts.note(panes[0][rows], keys, np.zeros(len(rows), np.int64))
+
+    def _values(self, windows: Ints, keys: list[pa.Array], partials: Partials) -> PaneValues:
         return pane_values(self._plan, self._messages, windows, keys, partials, None)

@@ -17,9 +17,9 @@ from fanlight.operators.frame import Frame, FrameShape
 from fanlight.operators.messages import Messages
 from fanlight.operators.panes import Moment
 from fanlight.operators.plan import Plan
-from fanlight.operators.rows import firing_rows
+from fanlight.operators.rows import firing_rows, in_order
 from fanlight.operators.trigger import NOT_DUE, Node, Now, build, is_due
-from fanlight.operators.values import pane_values, retractions
+from fanlight.operators.values import PaneValues, pane_values, retractions
 
 Timers = tuple[int, int]
 """When the next timer is due: by the clock, by the watermark."""
@@ -88,7 +88,7 @@ class Examiner:
         clocks, watermarks = np.minimum.reduceat(by_clock, starts), np.minimum.reduceat(by_watermark, starts)
         return list(zip(clocks.tolist(), watermarks.tolist(), strict=True))
 
-    def values(self, frame: Frame) -> list[pa.Array]:
+    def values(self, frame: Frame) -> PaneValues:
         """The values of the panes' content, one column an aggregate."""
         after = frame.state["mark"] if self._discards else None
         return pane_values(self._plan, self._messages, frame.windows, frame.keys, frame.partials, after)
@@ -99,7 +99,13 @@ class Examiner:
         leaving = frame.where(emission.leaves)
         if not len(leaving):
             return None
-        values = self.values(leaving)
+        found = self.values(leaving)
+        withheld = self._withheld(leaving, found)
+        if withheld is not None:
+            fits = found.fit(len(leaving))
+            emission.leaves[np.flatnonzero(emission.leaves)[~fits]] = False
+            leaving, found = leaving.where(fits), found.take(np.flatnonzero(fits))
+        values = found.columns
         if spec.updated_only:
             differs = changed(leaving.shown, values) | (leaving.state["index"] == 0)
             emission.leaves[np.flatnonzero(emission.leaves)[~differs]] = False
@@ -119,7 +125,18 @@ class Examiner:
             spec.accumulation,
         )
         frame.show(rows, values)
-        return firings if len(rows) else None
+        return Firings.joined([part for part in (firings, withheld) if part is not None and len(part)])
+
+    def _withheld(self, leaving: Frame, values: PaneValues) -> Firings | None:
+        """The firings that cannot leave, because a value of theirs cannot be represented; in order."""
+        if not values.outside:
+            return None
+        rows = np.array(sorted(values.outside), np.int64)
+        panes = leaving.take(rows)
+        starts, ends = panes.bounds(self._plan)
+        order = in_order(starts, ends, panes.keys)
+        keys = [column.take(pa.array(order)) for column in panes.keys]
+        return Firings.once(keys, starts[order], ends[order], values.take(rows[order]), ends[order])
 
     def _settle(self, frame: Frame, emission: Emission, closing: Bools, moment: Moment) -> None:
         """What firing leaves behind in the panes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,11 @@ from fanlight.model.firing import Op, Timing
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.accounting import moments
 from fanlight.operators.plan import MOMENT, PANE, Plan
+from fanlight.operators.values import Outside, PaneValues, fitting, outside_at
 
 _OPS = pa.array([op.code for op in Op])
 _TIMINGS = pa.array([timing.name for timing in Timing])
+_NUMBERS = ("starts", "ends", "ops", "timings", "indexes", "revisions", "is_last", "times")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +33,49 @@ class Firings:
     revisions: Ints
     is_last: Bools
     times: Ints
+    outside: Outside = field(default_factory=dict)
+    """Of the rows that do not leave, because a value of theirs cannot be represented: that value, exactly."""
+
+    def __len__(self) -> int:
+        return len(self.ends)
 
     @staticmethod
-    def once(keys: list[pa.Array], starts: Ints, ends: Ints, values: list[pa.Array], times: Ints) -> Firings:
+    def once(keys: list[pa.Array], starts: Ints, ends: Ints, values: PaneValues, times: Ints) -> Firings:
         """The firings of panes that fire once."""
         insert, on_time, zero = (
             np.broadcast_to(np.int64(number), len(ends)) for number in (Op.INSERT, Timing.ON_TIME, 0)
         )
         is_last = np.broadcast_to(np.bool_(True), len(ends))
-        return Firings(keys, starts, ends, values, insert, on_time, zero, zero, is_last, times)
+        numbers = (insert, on_time, zero, zero, is_last, times)
+        return Firings(keys, starts, ends, values.columns, *numbers, values.outside)
 
     @staticmethod
     def joined(parts: list[Firings]) -> Firings | None:
         """Several firings, one after the other; None if there are none."""
         if len(parts) < 2:
             return parts[0] if parts else None
-        columns = ("starts", "ends", "ops", "timings", "indexes", "revisions", "is_last", "times")
-        numbers = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+        numbers = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _NUMBERS}
         keys, values = (
             [pa.concat_arrays(same) for same in zip(*(getattr(part, name) for part in parts), strict=True)]
             for name in ("keys", "values")
         )
-        return Firings(keys=keys, values=values, **numbers)
+        starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        outside = {
+            start + row: said for start, part in zip(starts, parts, strict=False) for row, said in part.outside.items()
+        }
+        return Firings(keys=keys, values=values, outside=outside, **numbers)
+
+    def take(self, rows: Ints) -> Firings:
+        """The firings at `rows`, in that order."""
+        places = pa.array(rows)
+        keys, values = ([column.take(places) for column in columns] for columns in (self.keys, self.values))
+        numbers = {name: getattr(self, name)[rows] for name in _NUMBERS}
+        return Firings(keys=keys, values=values, outside=outside_at(self.outside, rows), **numbers)
+
+    def parted(self) -> tuple[Firings, Firings]:
+        """Those that leave, and those that do not because a value of theirs cannot be represented."""
+        fits = fitting(self.outside, len(self))
+        return self.take(np.flatnonzero(fits)), self.take(np.flatnonzero(~fits))
 
     def to_batch(self, plan: Plan, clock: Timestamp, *, panes: bool = True) -> pa.RecordBatch:
         """The rows as the result schema has them, left at `clock`; null in the rows if no clock was ever told.

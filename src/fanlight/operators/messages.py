@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from fanlight.kernels.groups import Groups, Ints, ranked
 from fanlight.kernels.keys import encode
 from fanlight.kernels.reducers.inputs import input_values
 from fanlight.kernels.reducers.plain import plain_type
+from fanlight.kernels.reducers.reducer import outside_messages
 from fanlight.kernels.slicing import spread
 from fanlight.kernels.window_merge import in_any
 from fanlight.operators.log import ChunkLog
@@ -55,8 +57,10 @@ class Messages:
         """Delete whole slices."""
         self._log.retire(slices)
 
-    def values(self, windows: Ints, keys: list[pa.Array], after: Ints | None) -> list[tuple[int, pa.Array]]:
-        """What the gathered aggregates say of these panes: (place in the result, one value a pane).
+    def values(
+        self, windows: Ints, keys: list[pa.Array], after: Ints | None
+    ) -> list[tuple[int, pa.Array, dict[int, Any]]]:
+        """What the gathered aggregates say of these panes: place in the result, one value a pane, and those outside.
 
         `after` leaves out, pane by pane, the messages that arrived up to that number: the discarding mode.
         """
@@ -74,7 +78,9 @@ class Messages:
         for gathered in self._plan.gathered:
             columns = [messages.column(f"v.{name}").take(places) for name in gathered.columns]
             values = input_values(gathered.columns, columns)
-            found.append((gathered.place, gathered.reducer.compute(values, times, arrivals, groups)))
+            computed = gathered.reducer.compute(values, times, arrivals, groups)
+            outside = outside_messages(gathered.reducer, computed, values, times, arrivals, groups)
+            found.append((gathered.place, computed, outside))
         return found
 
     def _assign(self, messages: pa.RecordBatch, windows: Ints, keys: list[pa.Array]) -> tuple[Ints, Ints]:

@@ -70,9 +70,8 @@ class OncePanes:
         if not len(due):
             return Content.empty(self._plan)
         windows, keys, partials = self._merged(due)
-        return Content(
-            windows, keys, partials.rows, pane_values(self._plan, self._messages, windows, keys, partials, None)
-        )
+        values = pane_values(self._plan, self._messages, windows, keys, partials, None)
+        return Content(windows, keys, partials.rows, values.columns)
 
     def _hold(self, rows: Sliced, moment: Moment) -> Sliced:
         """Hold what expires in this step; the rest."""

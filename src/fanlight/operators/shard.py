@@ -33,6 +33,7 @@ from fanlight.operators.unaligned.panes import UnalignedPanes
 from fanlight.operators.unaligned.retained import RetainedByKey
 from fanlight.operators.unaligned.sessions_once import SessionsOnce
 from fanlight.operators.unaligned.sliding_once import SlidingOnce
+from fanlight.operators.withheld import details
 from fanlight.state.store import Address, ChunkStore
 
 _INDEX = Address("index", 0, 0)
@@ -173,7 +174,13 @@ class ShardOperator:
             self.accounting.accepted += len(taken)
         firings = self._panes.fire(replace(moment, arrived=self.arrived - 1))
         self._retire(moment)
-        return [] if firings is None else [firings.to_batch(self.plan, moment.clock, panes=self._tells_panes)]
+        if firings is not None and firings.outside:
+            firings, withheld = firings.parted()
+            self.letters.withhold(details(self.plan, withheld), moment.watermark)
+            self.accounting.values_out_of_range += len(withheld)
+        if firings is None or not len(firings):
+            return []
+        return [firings.to_batch(self.plan, moment.clock, panes=self._tells_panes)]
 
     def _retire(self, moment: Moment) -> None:
         through = moment.expired

@@ -95,7 +95,7 @@ class TriggeredPanes:
         frame = self._load(windows)
         frame = frame.where(frame.partials.rows > 0)
         frame = frame.take(in_order(*frame.bounds(self._plan), frame.keys))
-        return Content(frame.windows, frame.keys, frame.partials.rows, self._examiner.values(frame))
+        return Content(frame.windows, frame.keys, frame.partials.rows, self._examiner.values(frame).columns)
 
     def _add(self, frame: Frame, rows: Ints, brought: Deltas, moment: Moment) -> None:
         """Join what came to the panes in `frame`; rows of -1 are new panes."""

@@ -16,10 +16,11 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import START_OF_TIME, Timestamp
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
+from fanlight.operators.accounting import as_first
 from fanlight.operators.conforming import conform
 from fanlight.operators.folding import Folding, folding_of
 from fanlight.operators.plan import Plan, plain
-from fanlight.spark.leaving import acted_on
+from fanlight.spark.leaving import LETTER, acted_on
 from fanlight.spark.shards import places_of
 from fanlight.spark.transit import opened, packed_each
 
@@ -94,16 +95,17 @@ def telling(ids: list[int], kind: Sent) -> Callable[[Batches], Batches]:
     return told
 
 
-def rows_of(kind: str) -> Callable[[Batches], Batches]:
+def rows_of(kind: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
     """The function that makes rows of what leaves as `kind` again. Spark could choose them, at the cost of a copy."""
 
-    def rows(batches: Batches) -> Batches:
+    def all_rows(batches: Batches) -> Batches:
         for batch in batches:
             for found, payload in zip(batch.column("kind").to_pylist(), batch.column("payload"), strict=True):
                 if found == kind:
-                    yield opened(payload.as_buffer())
+                    rows = opened(payload.as_buffer())
+                    yield as_first(rows, schema) if kind == LETTER else rows
 
-    return rows
+    return all_rows
 
 
 _LAST = 2**31 - 1

@@ -15,7 +15,7 @@ from fanlight.spark.transit import packed
 
 FIRING, LETTER, ACCOUNT = "firing", "letter", "account"
 
-COUNTS = ("received", "accepted", "duplicates", "dead_letters", "missed_windows")
+COUNTS = ("received", "accepted", "duplicates", "dead_letters", "missed_windows", "values_out_of_range")
 LEAVING = (
     "kind string, payload binary, stage int, batch bigint, shard int, "
     + ", ".join(f"{count} bigint" for count in COUNTS)

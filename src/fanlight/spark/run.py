@@ -92,7 +92,7 @@ class SparkRun:
 
     @property
     def letters(self) -> pa.Schema:
-        """The columns of dead letters: only the first stage has any, because what it fires is never late."""
+        """The columns of dead letters: of the first stage, because what it fires is never late for the next."""
         if self.before is not None:
             return self.before.letters
         return DeadLetters(self.plan.schema, of_times=self.plan.of_times).schema
@@ -124,7 +124,7 @@ class SparkRun:
         return leaving.observe("fanlight" if self.before is None else f"fanlight_{self.stage}", *counts)
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
-        return through(self.leaving(), rows_of(kind), from_arrow_schema(schema))
+        return through(self.leaving(), rows_of(kind, schema), from_arrow_schema(schema))
 
     def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard; in a stream, with the clock of their batch."""

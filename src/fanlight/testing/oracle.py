@@ -35,7 +35,7 @@ from fanlight.testing.oracle_sessions import Sessions
 from fanlight.testing.oracle_sliding import Slides
 from fanlight.testing.oracle_time import Arrival, Timekeeper
 from fanlight.testing.oracle_triggers import Moment, fire, ready, tell, timer_due
-from fanlight.testing.script import DeadLetter, Firing, Outcome, Record, Step, Transcript
+from fanlight.testing.script import DeadLetter, Firing, Outcome, Record, Step, Transcript, ValueLetter
 
 
 def run(spec: WindowSpec, steps: Sequence[Step]) -> Transcript:
@@ -78,7 +78,7 @@ class Oracle:
         for place, entries in intake.told.items():
             tell(self.panes[place].trigger, len(entries), self.time.clock, min(entry.time for entry in entries))
         self.time.advance(step, timed=bool(arrivals))
-        firings = self._take_back(intake.replaced)
+        firings: list[Firing | ValueLetter] = [*self._take_back(intake.replaced)]
         for place in sorted(self.panes, key=_output_order):
             firings += self._examine(
                 self.panes[place], before, came=place in intake.told, signalled=step.signal is True
@@ -87,8 +87,12 @@ class Oracle:
             if expired(self.spec, pane.window, self._reach(pane)):
                 del self.panes[pane.key, pane.window]
         letters = _letters(step.records, read, intake)
+        leaving = tuple(one for one in firings if isinstance(one, Firing))
+        withheld = tuple(one for one in firings if isinstance(one, ValueLetter))
         missed = intake.missed_windows
-        return Outcome(tuple(firings), letters, len(step.records), intake.accepted, missed_windows=missed)
+        return Outcome(
+            leaving, letters, len(step.records), intake.accepted, missed_windows=missed, value_letters=withheld
+        )
 
     def _reach(self, pane: Pane) -> Reach:
         return self.time.reach.of(pane.key)
@@ -101,7 +105,7 @@ class Oracle:
         ]
         return [row for row in rows if row is not None]
 
-    def _examine(self, pane: Pane, before: Reach, *, came: bool, signalled: bool) -> list[Firing]:
+    def _examine(self, pane: Pane, before: Reach, *, came: bool, signalled: bool) -> list[Firing | ValueLetter]:
         """Fire the pane if something happened to it and its trigger, or the closing rule, says so."""
         if pane.trigger.finished:
             return []

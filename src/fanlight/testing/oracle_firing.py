@@ -15,8 +15,9 @@ from fanlight.model.semantics import Closing, OnTime
 from fanlight.model.spec import WindowSpec
 from fanlight.model.windows import WHOLE_TIME, TimeDomain, Window
 from fanlight.testing.oracle_aggregates import compute, given
+from fanlight.testing.oracle_range import told_exactly
 from fanlight.testing.oracle_triggers import Moment, Node
-from fanlight.testing.script import Firing, Key, Record, same
+from fanlight.testing.script import Firing, Key, Record, ValueLetter, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,16 @@ def leaves_at_expiry(spec: WindowSpec, pane: Pane, timing: Timing) -> bool:
             return True
 
 
-def rows_of(spec: WindowSpec, pane: Pane, timing: Timing, *, is_last: bool) -> list[Firing]:
-    """The output rows of a firing that leaves: none under `updated_only` if it says what the last one said."""
+def rows_of(spec: WindowSpec, pane: Pane, timing: Timing, *, is_last: bool) -> list[Firing | ValueLetter]:
+    """The output rows of a firing that leaves: none under `updated_only` if it says what the last one said.
+
+    If a value of it cannot be represented, a letter that tells it; the pane is as if it had said nothing.
+    """
     values = {name: _value(aggregate, pane) for name, aggregate in spec.aggregates}
+    told = {name: told_exactly(aggregate, values[name]) for name, aggregate in spec.aggregates}
+    beyond = tuple(name for name in values if told[name] is not None)
+    if beyond:
+        return [ValueLetter(pane.key, pane.window, values | {name: told[name] for name in beyond}, beyond)]
     previous = pane.last_values
     if spec.updated_only and previous is not None and same(values, previous):
         return []
@@ -109,7 +117,7 @@ def rows_of(spec: WindowSpec, pane: Pane, timing: Timing, *, is_last: bool) -> l
         return Firing(pane.key, pane.window, said, op, timing, pane.index, revision, is_last, time)
 
     if previous is None or spec.accumulation is Accumulation.DISCARDING:
-        rows = [row(Op.INSERT, values)]
+        rows: list[Firing | ValueLetter] = [row(Op.INSERT, values)]
     elif spec.accumulation is Accumulation.ACCUMULATING:
         rows = [row(Op.UPDATE, values)]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -11,9 +12,9 @@ from fanlight.embedded.standalone import WindowOperator
 from fanlight.model.firing import Op, Timing
 from fanlight.model.letters import Reason
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, timestamp
 from fanlight.model.windows import Window
-from fanlight.testing.script import DeadLetter, Firing, Outcome, Step, Transcript, as_key
+from fanlight.testing.script import DeadLetter, Firing, Outcome, Step, Transcript, ValueLetter, as_key
 
 _OPS = {op.code: op for op in Op}
 
@@ -58,13 +59,16 @@ class Player:
         else:
             operator.advance(watermark=step.watermark, clock=step.clock, **said)
         after = operator.accounting.as_dict()
+        letters = operator.take_dead_letters().to_pylist()
+        withheld = [row for row in letters if row["reason"] == Reason.VALUE_OUT_OF_RANGE.value]
         return Outcome(
             tuple(_firing(operator.spec, row) for row in _rows(operator.take())),
-            tuple(_letter(row) for row in operator.take_dead_letters().to_pylist()),
+            tuple(_letter(row) for row in letters if row not in withheld),
             after["received"] - before["received"],
             after["accepted"] - before["accepted"],
             after["duplicates"] - before["duplicates"],
             after["missed_windows"] - before["missed_windows"],
+            tuple(_value_letter(json.loads(row["detail"])) for row in withheld),
         )
 
     def restore(self) -> None:
@@ -99,6 +103,15 @@ def _firing(spec: WindowSpec, row: dict[str, Any]) -> Firing:
         pane["is_last"],
         pane["time"],
     )
+
+
+def _value_letter(detail: dict[str, Any]) -> ValueLetter:
+    """What the detail of a letter tells; its values are those of JSON."""
+    start, end = detail["window"]["start"], detail["window"]["end"]
+    window = Window(
+        START_OF_TIME if start is None else timestamp(start), END_OF_TIME if end is None else timestamp(end)
+    )
+    return ValueLetter(as_key(detail["key"].values()), window, detail["values"], tuple(detail["out_of_range"]))
 
 
 def _letter(row: dict[str, Any]) -> DeadLetter:

@@ -60,14 +60,25 @@ class Firing:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueLetter:
+    """A firing that did not leave, because its type cannot hold a value of it: that one is text."""
+
+    key: Key
+    window: Window
+    values: dict[str, Any]
+    out_of_range: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of the records that came."""
+    """What became of the records that came; and beside them, of firings."""
 
     records_in: int = 0
     accepted: int = 0
     duplicates: int = 0
     dead_letters: int = 0
     missed_windows: int = 0
+    values_out_of_range: int = 0
 
     @property
     def adds_up(self) -> bool:
@@ -81,6 +92,7 @@ class Counts:
             self.duplicates + other.duplicates,
             self.dead_letters + other.dead_letters,
             self.missed_windows + other.missed_windows,
+            self.values_out_of_range + other.values_out_of_range,
         )
 
 
@@ -97,12 +109,13 @@ class Outcome:
     accepted: int = 0
     duplicates: int = 0
     missed_windows: int = 0
+    value_letters: tuple[ValueLetter, ...] = ()
 
     @property
     def counts(self) -> Counts:
         """What became of the step's records."""
-        dead = len(self.dead_letters)
-        return Counts(self.records_in, self.accepted, self.duplicates, dead, self.missed_windows)
+        dead, withheld = len(self.dead_letters), len(self.value_letters)
+        return Counts(self.records_in, self.accepted, self.duplicates, dead, self.missed_windows, withheld)
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,8 @@ class _Run:
         if not self._operator.is_bound:
             return
         for letter in self._operator.take_dead_letters().to_pylist():
+            if letter["record"] is None:
+                continue  # of a firing that did not leave, not of a record
             place = letter["record"][_PLACE]
             self._arrivals[place] = replace(self._arrivals[place], fate=Fate.DEAD, reason=letter["reason"])
         for row in _rows(self._operator.take()):

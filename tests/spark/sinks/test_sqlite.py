@@ -160,6 +160,16 @@ def test_every_type_is_kept_exactly_and_found_again(tmp_path: Path) -> None:
     ]
 
 
+def test_a_letter_of_a_firing_has_no_record(tmp_path: Path) -> None:
+    shape, file = shape_of(corrected), tmp_path / "t.db"
+    letter = {"reason": "value_out_of_range", "watermark": BASE, "detail": '{"key": {"k": "a"}}', "record": None}
+    letters = pa.Table.from_pylist([letter], schema=shape.dead_letters)
+    sink_for(file, corrected).write(handed(shape, 0, shape.rows.empty_table(), letters=letters))
+    assert asked(file, "SELECT reason, detail, record FROM totals_dead_letters") == [
+        ("value_out_of_range", letter["detail"], None)
+    ]
+
+
 def test_dead_letters_come_with_their_query_and_batch(tmp_path: Path) -> None:
     shape, file = shape_of(corrected), tmp_path / "t.db"
     record = {"ts": BASE, "k": "a", "v": 1, "price": Decimal("0.25")}

@@ -10,9 +10,11 @@ from fanlight.errors import InputError
 from fanlight.kernels.reducers.arguments import Arguments
 from fanlight.kernels.reducers.composite import Composites, CompositesOfMessages, Part
 from fanlight.kernels.reducers.decimals import DecimalSums, decimal_means
+from fanlight.kernels.reducers.deviations import WholeMoments, has_whole_moments
 from fanlight.kernels.reducers.edges import Edges
 from fanlight.kernels.reducers.endings import GreatestFew, InOrder, MostFrequent
 from fanlight.kernels.reducers.fitting import (
+    digits_of,
     name_of,
     not_a_number,
     order_of,
@@ -24,7 +26,6 @@ from fanlight.kernels.reducers.fitting import (
     require_number,
     require_ranks,
     require_text,
-    scale_of,
     truth_of,
     unknown,
 )
@@ -140,8 +141,7 @@ def _incremental(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
         case AllTrue():
             return Extremes("all", truth_of(aggregate, kind, least=True))
         case Variance() | StdDev():
-            require_number(aggregate, kind)
-            return Moments(aggregate.population, root=isinstance(aggregate, StdDev))
+            return _moments(aggregate, kind)
     return _by_value(aggregate, kind)
 
 
@@ -241,26 +241,32 @@ def _tops(aggregate: Top, kind: pa.DataType) -> MessageReducer:
 
 
 def _sums(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
-    name, column = name_of(aggregate), str(aggregate.column)
     if pa.types.is_integer(kind):
-        return WholeSums(name, column, pa.int64())
+        return WholeSums(pa.int64())
     if pa.types.is_duration(kind):
-        return WholeSums(name, column, kind)
+        return WholeSums(kind)
     if pa.types.is_floating(kind):
         return FloatSums()
     if pa.types.is_decimal(kind):
-        return DecimalSums(name, column, scale_of(aggregate, kind))
+        return DecimalSums(digits_of(aggregate, kind)[1])
     raise not_a_number(aggregate, kind)
 
 
 def _means(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
-    name, column = name_of(aggregate), str(aggregate.column)
     if pa.types.is_integer(kind):
-        return whole_means(name, column)
+        return whole_means()
     if pa.types.is_duration(kind):
-        return duration_means(name, column, kind)
+        return duration_means(kind)
     if pa.types.is_floating(kind):
         return float_means()
     if pa.types.is_decimal(kind):
-        return decimal_means(name, column, scale_of(aggregate, kind))
+        return decimal_means(*digits_of(aggregate, kind))
     raise not_a_number(aggregate, kind)
+
+
+def _moments(aggregate: Variance | StdDev, kind: pa.DataType) -> Reducer:
+    require_number(aggregate, kind)
+    root = isinstance(aggregate, StdDev)
+    if has_whole_moments(kind):
+        return WholeMoments(aggregate.population, root, kind.scale if pa.types.is_decimal(kind) else 0)
+    return Moments(aggregate.population, root)

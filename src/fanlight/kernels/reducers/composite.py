@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fanlight.kernels.ranges_combined import merged_ranges
 from fanlight.kernels.reducers.inputs import input_values
-from fanlight.kernels.reducers.reducer import MessageReducer, Reducer
+from fanlight.kernels.reducers.reducer import Bounded, MessageReducer, Reducer, outside, outside_messages
 
 if TYPE_CHECKING:
     from fanlight.kernels.groups import Column, Groups, Ints
@@ -43,6 +43,16 @@ class _Parts:
         if values is None:
             return {}
         return dict(zip(self.columns, values.flatten() if len(self.columns) > 1 else [values], strict=True))
+
+    def _told(self, values: pa.Array, outside: list[dict[int, Any]]) -> dict[int, Any]:
+        """By row, the whole struct in words wherever one of its parts is outside."""
+        rows = sorted({row for own in outside for row in own})
+        names = [part.name for part in self.parts]
+        told = values.take(pa.array(rows, pa.int64())).to_pylist()
+        return {
+            row: struct | {name: own[row] for name, own in zip(names, outside, strict=True) if row in own}
+            for row, struct in zip(rows, told, strict=True)
+        }
 
     def _struct(self, values: list[pa.Array]) -> pa.Array:
         return pa.StructArray.from_arrays(values, fields=list(self.output))
@@ -84,6 +94,10 @@ class Composites(_Parts):
     def finish(self, partials: list[Any]) -> pa.Array:
         return self._struct([reducer.finish(own) for reducer, own in self._each(partials)])
 
+    def outside(self, partials: list[Any]) -> dict[int, Any]:
+        each = [outside(reducer, own) for reducer, own in self._each(partials)]
+        return self._told(self.finish(partials), each) if any(each) else {}
+
     @property
     def _reducers(self) -> list[Reducer]:
         return [part.reducer for part in self.parts if isinstance(part.reducer, Reducer)]
@@ -112,3 +126,20 @@ class CompositesOfMessages(_Parts):
             return part.reducer.finish(part.reducer.partial(own, times, groups, sizes))
 
         return self._struct([value(part) for part in self.parts])
+
+    def outside_of(
+        self, found: pa.Array, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups
+    ) -> dict[int, Any]:
+        given = self._given(values)
+
+        def beyond(part: Part, known: pa.Array) -> dict[int, Any]:
+            own, reducer = part.input(given), part.reducer
+            if isinstance(reducer, MessageReducer):
+                return outside_messages(reducer, known, own, times, arrivals, groups)
+            # What is outside is null, and so is what saw no value: most often there is neither, and nothing to do.
+            if not isinstance(reducer, Bounded) or not (known.null_count or pa.types.is_struct(known.type)):
+                return {}
+            return outside(reducer, reducer.partial(own, times, groups, groups.sizes()))
+
+        each = [beyond(part, known) for part, known in zip(self.parts, found.flatten(), strict=True)]
+        return self._told(found, each) if any(each) else {}

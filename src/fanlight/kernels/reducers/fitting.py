@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fanlight.errors import InputError
 from fanlight.kernels.reducers.arrow import ArrowOrder, is_ordered
-from fanlight.kernels.reducers.decimals import WIDEST
+from fanlight.kernels.reducers.decimals import DIGITS
 from fanlight.kernels.reducers.hashing import is_hashed
 from fanlight.kernels.reducers.messages import is_hashable, is_listable
 from fanlight.kernels.reducers.order import NumpyOrder
@@ -49,13 +49,12 @@ def truth_of(aggregate: Aggregate, kind: pa.DataType, *, least: bool) -> Order:
     return NumpyOrder.of(kind, least=least)
 
 
-def scale_of(aggregate: Aggregate, kind: Any) -> int:
-    """The scale of decimals whose sum has room, or a refusal."""
-    if kind.precision > WIDEST:
-        why = f"whose sum may need more than the 38 digits there are; {WIDEST} are allowed"
-        raise refusal(aggregate, kind, why, f"Cast it to decimal128({WIDEST}, {min(kind.scale, WIDEST)}).")
-    scale: int = kind.scale
-    return scale
+def digits_of(aggregate: Aggregate, kind: Any) -> tuple[int, int]:
+    """Precision and scale of decimals that can be summed, or a refusal."""
+    if kind.precision > DIGITS:
+        why = f"and a sum has the {DIGITS} digits of decimal128"
+        raise refusal(aggregate, kind, why, f"Cast it to decimal128({DIGITS}, {min(kind.scale, DIGITS)}).")
+    return kind.precision, kind.scale
 
 
 def require_number(aggregate: Aggregate, kind: pa.DataType, column: str | None = None) -> None:

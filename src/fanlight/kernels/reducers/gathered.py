@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from fanlight.kernels.ranges_combined import merged_by_rows
 from fanlight.kernels.reducers.lists import by_groups, empty_lists, paired, taken_apart
+from fanlight.kernels.reducers.reducer import BoundedMessages
 
 if TYPE_CHECKING:
     from fanlight.kernels.groups import Column, Groups, Ints
@@ -75,10 +76,21 @@ class GatheredLists:
         return [empty_lists(count, self.row)]
 
     def finish(self, partials: list[Any]) -> pa.Array:
-        rows, groups = taken_apart(partials[0])
-        values, times, arrivals = rows.flatten()
-        # Equal numbers come in the order of their places, so every message gets a number of its own.
-        order = np.argsort(arrivals.to_numpy(), kind="stable")
-        numbers = np.empty(len(order), np.int64)
-        numbers[order] = np.arange(len(order))
-        return self.inner.compute(values, times.to_numpy(), numbers, groups)
+        return self.inner.compute(*_messages(partials[0]))
+
+    def outside(self, partials: list[Any]) -> dict[int, Any]:
+        if not isinstance(self.inner, BoundedMessages):
+            return {}
+        messages = _messages(partials[0])
+        return self.inner.outside_of(self.inner.compute(*messages), *messages)
+
+
+def _messages(lists: pa.Array) -> tuple[pa.Array, Ints, Ints, Groups]:
+    """Values, times, arrivals and groups of the messages in lists."""
+    rows, groups = taken_apart(lists)
+    values, times, arrivals = rows.flatten()
+    # Equal numbers come in the order of their places, so every message gets a number of its own.
+    order = np.argsort(arrivals.to_numpy(), kind="stable")
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    return values, times.to_numpy(), numbers, groups

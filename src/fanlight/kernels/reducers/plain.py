@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fanlight.kernels.ranges_scanning import scanned
+from fanlight.kernels.reducers.reducer import outside, outside_messages
 
 if TYPE_CHECKING:
     from fanlight.kernels.groups import Column, Groups, Ints
@@ -65,6 +66,9 @@ class PlainReducer:
     def finish(self, partials: list[Any]) -> pa.Array:
         return self.reducer.finish(partials)
 
+    def outside(self, partials: list[Any]) -> dict[int, Any]:
+        return outside(self.reducer, partials)
+
 
 @dataclass(frozen=True, slots=True)
 class PlainMessages:
@@ -79,3 +83,8 @@ class PlainMessages:
 
     def compute(self, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups) -> pa.Array:
         return self.reducer.compute(values.cast(self.kind), times, arrivals, groups)
+
+    def outside_of(
+        self, found: pa.Array, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups
+    ) -> dict[int, Any]:
+        return outside_messages(self.reducer, found, values.cast(self.kind), times, arrivals, groups)

@@ -15,7 +15,7 @@ where there is no value, beside a column `n` that counts the values; so nulls ap
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,6 +62,20 @@ class Reducer(Protocol):
 
 
 @runtime_checkable
+class Bounded(Protocol):
+    """A reducer whose value may be one that its type cannot hold, such as a sum beyond int64."""
+
+    def outside(self, partials: list[Column]) -> dict[int, Any]:
+        """By row, the values that `output` cannot hold, in exact words; `finish` gives null there."""
+        ...
+
+
+def outside(reducer: Reducer, partials: list[Column]) -> dict[int, Any]:
+    """What the reducer's `outside` gives; nothing if all its values fit."""
+    return reducer.outside(partials) if isinstance(reducer, Bounded) else {}
+
+
+@runtime_checkable
 class MessageReducer(Protocol):
     """An aggregate that needs the records themselves, bound to the type of its input."""
 
@@ -73,3 +87,23 @@ class MessageReducer(Protocol):
     def compute(self, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups) -> pa.Array:
         """One value for each group, in whatever order the rows lie; `arrivals` numbers them as they came."""
         ...
+
+
+@runtime_checkable
+class BoundedMessages(Protocol):
+    """An aggregate over messages whose value may be one that its type cannot hold."""
+
+    def outside_of(
+        self, found: pa.Array, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups
+    ) -> dict[int, Any]:
+        """By group, the values that `output` cannot hold, in exact words; `found` is what `compute` gave."""
+        ...
+
+
+def outside_messages(
+    reducer: MessageReducer, found: pa.Array, values: pa.Array, times: Ints, arrivals: Ints, groups: Groups
+) -> dict[int, Any]:
+    """What the reducer's `outside_of` gives; nothing if all its values fit."""
+    if isinstance(reducer, BoundedMessages):
+        return reducer.outside_of(found, values, times, arrivals, groups)
+    return {}

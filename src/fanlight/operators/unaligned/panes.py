@@ -88,7 +88,7 @@ class UnalignedPanes:
     def _content(self, frame: Frame) -> Content:
         frame = frame.where(frame.partials.rows > 0)
         frame = frame.take(in_order(frame.state["start"], frame.windows, frame.keys))
-        values = self._examiner.values(frame)
+        values = self._examiner.values(frame).columns
         return Content(frame.windows, frame.keys, frame.partials.rows, values, frame.state["start"])
 
     def _taking_back(self, replaced: Frame, moment: Moment) -> Firings | None:

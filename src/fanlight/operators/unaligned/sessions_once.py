@@ -20,6 +20,7 @@ from fanlight.operators.unaligned.choose import width_of
 from fanlight.operators.unaligned.open_sessions import OpenSessions
 from fanlight.operators.unaligned.session_intake import Live, SessionIntake
 from fanlight.operators.unaligned.stretching import StretchShape
+from fanlight.operators.values import PaneValues, folded_values
 from fanlight.state.store import ChunkStore
 
 
@@ -67,13 +68,13 @@ class SessionsOnce:
         kept, fired = made.where(~ended), Stretches.concat([made.where(ended), olds.where(over)])
         self._open.save([kept, olds.where(~over)], changed=[self._met, kept.ends, olds.ends[over]])
         self._made, self._left, self._met = self._none, self._none, self._none.ends
-        order, held = self._held(fired)
+        order, values, held = self._held(fired)
         self._expired = None if self._plan.spec.retention is None else held
         if not len(fired):
             return None
         assert held.starts is not None  # sessions say where they start
         times = self._plan.fold.stamps(fired.partials, fired.ends, self._plan.spec.tick.micros)
-        return Firings.once(held.keys, held.starts, held.windows, held.values, times[order])
+        return Firings.once(held.keys, held.starts, held.windows, values, times[order])
 
     def retire(self, through: int) -> None:
         """Expired sessions are not saved; there is nothing more to forget."""
@@ -85,14 +86,12 @@ class SessionsOnce:
     def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> Content:
         """What the live sessions hold that end from `first` to `last`."""
         rows = self._open.everything()
-        return self._held(rows.where((rows.ends >= first) & (rows.ends <= last)))[1]
+        return self._held(rows.where((rows.ends >= first) & (rows.ends <= last)))[2]
 
-    def _held(self, rows: Stretches) -> tuple[Ints, Content]:
-        """The order in which sessions leave, and what they hold in that order."""
+    def _held(self, rows: Stretches) -> tuple[Ints, PaneValues, Content]:
+        """The order in which sessions leave; their values and what they hold, in that order."""
         order = in_order(rows.starts, rows.ends, rows.keys)
-        places = pa.array(order)
-        keys, values = (
-            [column.take(places) for column in columns]
-            for columns in (rows.keys, self._plan.fold.finish(rows.partials))
-        )
-        return order, Content(rows.ends[order], keys, rows.partials.rows[order], values, rows.starts[order])
+        keys = [column.take(pa.array(order)) for column in rows.keys]
+        values = folded_values(self._plan, rows.partials).take(order)
+        held = Content(rows.ends[order], keys, rows.partials.rows[order], values.columns, rows.starts[order])
+        return order, values, held

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from fanlight.kernels.anchors import Anchors
 from fanlight.kernels.fold import Partials
@@ -25,6 +24,7 @@ from fanlight.operators.taken import Taken, buried, buried_each
 from fanlight.operators.unaligned.atoms import AtomLog, Atoms, SortedAtoms
 from fanlight.operators.unaligned.buckets import width_for
 from fanlight.operators.unaligned.sliding_late import too_late
+from fanlight.operators.values import PaneValues, folded_values
 from fanlight.state.store import ChunkStore
 
 _LAST = LATEST + 1
@@ -67,7 +67,7 @@ class SlidingOnce:
             return None
         # Codes follow the keys, and one end has one start.
         order, ends, codes = sort_by_key_time(ends, codes)
-        values = [column.take(pa.array(order)) for column in values]
+        values = values.take(order)
         stamped = counted[0] if counted[0].stamp is None else Partials.concat(counted).take(order)
         times = self._plan.fold.stamps(stamped, ends, self._plan.spec.tick.micros)
         return Firings.once(found.take(codes), ends - self._anchors.length, ends, values, times)
@@ -84,11 +84,10 @@ class SlidingOnce:
         """What the windows hold now that end from `first` to `last`."""
         found, codes, ends, counted, values = self._windows(first - 1, last)
         order, ends, codes = sort_by_key_time(ends, codes)
-        values = [column.take(pa.array(order)) for column in values]
         rows = Partials.concat(counted).rows[order]
-        return Content(ends, found.take(codes), rows, values, ends - self._anchors.length)
+        return Content(ends, found.take(codes), rows, values.take(order).columns, ends - self._anchors.length)
 
-    def _windows(self, first: int, last: int) -> tuple[KeyCodes, Ints, Ints, list[Partials], list[pa.Array]]:
+    def _windows(self, first: int, last: int) -> tuple[KeyCodes, Ints, Ints, list[Partials], PaneValues]:
         """The windows with `first < end <= last`, by key and end: keys, their codes, ends, rows and stamps, values.
 
         Some keys at a time, so that what a window is made of stays near until its value is known. Rows and stamps are
@@ -100,13 +99,12 @@ class SlidingOnce:
         fold, partials = self._plan.fold, atoms.partials
         nothing = fold.identity(0)
         codes, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        counted, finished = [Partials(nothing.rows, nothing.stamp, [])], [fold.finish(nothing)]
+        counted, finished = [Partials(nothing.rows, nothing.stamp, [])], [folded_values(self._plan, nothing)]
         for part in parts_of_keys(rows.codes):
             held = self._anchors.windows(rows.codes[part], rows.times[part], first, last)
             merged = ranges(fold, partials.take(rows.order[part]), held.low, held.high)
             codes.append(held.codes)
             ends.append(held.ends)
             counted.append(Partials(merged.rows, merged.stamp, []))
-            finished.append(fold.finish(merged))
-        values = [pa.concat_arrays(same) for same in zip(*finished, strict=True)]
-        return rows.found, np.concatenate(codes), np.concatenate(ends), counted, values
+            finished.append(folded_values(self._plan, merged))
+        return rows.found, np.concatenate(codes), np.concatenate(ends), counted, PaneValues.concat(finished)

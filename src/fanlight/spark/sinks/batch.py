@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fanlight.operators.accounting import as_first
 from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
 from fanlight.spark.sinks.shape import ACCOUNTING, Shape
 from fanlight.spark.transit import opened
@@ -84,11 +85,12 @@ def batch_of(leaving: pa.Table, shape: Shape, query: str, number: int) -> Batch:
     for kind, payload in zip(kinds, payloads, strict=True):
         if kind in chunks:
             chunks[kind].append(opened(payload.as_buffer()))
+    letters = [as_first(chunk, shape.dead_letters) for chunk in chunks[LETTER]]
     return Batch(
         query,
         number,
         pa.Table.from_batches(chunks[FIRING], shape.rows),
-        pa.Table.from_batches(chunks[LETTER], shape.dead_letters),
+        pa.Table.from_batches(letters, shape.dead_letters),
         _accounts(leaving, number),
     )
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from fanlight.errors import SinkError
+from fanlight.operators.accounting import as_first
 from fanlight.spark.shipping import through
 from fanlight.spark.sinks.batch import Leaving, Part
 from fanlight.spark.sinks.files import Files, files_of
@@ -159,19 +160,13 @@ class FolderSink:
         """What left the shards for this part, as rows."""
         if self.part is Part.ACCOUNTING:  # the batch is the folder's name
             return own.select([name for name in ACCOUNTING.names if name != "batch"]).coalesce(1)
-        schema = self.shape.rows if self.part is Part.ROWS else self.shape.dead_letters
-        return through(own.select("payload"), _decoded(schema.names), from_arrow_schema(schema))
+        rows, letters = self.shape.rows, self.shape.dead_letters
+        opening = _rows(rows.names) if self.part is Part.ROWS else _letters(letters)
+        return through(own.select("payload"), opening, from_arrow_schema(rows if self.part is Part.ROWS else letters))
 
 
-def _decoded(names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What turns chunks into rows of these columns."""
-
-    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for payload in batch.column("payload"):
-                yield opened(payload.as_buffer()).select(names)
-
-    return rows
+Opening = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What turns chunks into rows."""
 
 
 def _name(number: int) -> str:
@@ -183,3 +178,15 @@ def _number(name: str) -> int | None:
     """The batch of a subfolder; None if it is none."""
     digits = name.removeprefix("batch=")
     return int(digits) if digits != name and digits.isdigit() else None
+
+
+def _rows(names: list[str]) -> Opening:
+    return lambda batches: (chunk.select(names) for chunk in _chunks(batches))
+
+
+def _letters(schema: pa.Schema) -> Opening:
+    return lambda batches: (as_first(chunk, schema) for chunk in _chunks(batches))
+
+
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return (opened(payload.as_buffer()) for batch in batches for payload in batch.column("payload"))
