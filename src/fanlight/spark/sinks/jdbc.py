@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -85,12 +86,11 @@ class JdbcConnection:
 
     def __init__(self, connection: Any, gateway: Any) -> None:
         about = connection.getMetaData()
+        self._about = about
         self._connection = connection
         self._gateway = gateway
         self._quote = str(about.getIdentifierQuoteString()).strip()
         self._dialect: Dialect = dialect_of(str(about.getDatabaseProductName()))
-        self._longest_name = int(about.getMaxTableNameLength())
-        self._index_columns = int(about.getMaxColumnsInIndex())
         if self._dialect.opening:
             self._execute(self._dialect.opening)
 
@@ -117,7 +117,7 @@ class JdbcConnection:
         columns = ", ".join(f"{self.quoted(column.name)} {self._declared(column, table)}" for column in table.schema)
         self._execute(f"CREATE TABLE {name} ({columns})")
         if table.key:
-            key = table.key[: self._index_columns or None]  # 0 is no limit
+            key = table.key[: int(self._about.getMaxColumnsInIndex()) or None]  # 0 is no limit
             parts = self._dialect.indexed([table.schema.field(column).type for column in key])
             listed = ", ".join(f"{self.quoted(column)}{part}" for column, part in zip(key, parts, strict=True))
             self._execute(f"CREATE INDEX {self.quoted(index_of(table))} ON {name} ({listed})")
@@ -158,6 +158,11 @@ class JdbcConnection:
         """The longest name there may be, if this one is longer."""
         length = len(name.encode()) if self._dialect.names_in_bytes else len(name)
         return self._longest_name if 0 < self._longest_name < length else None
+
+    @cached_property
+    def _longest_name(self) -> int:
+        """0 if there is no limit. Some drivers have to ask the database, so it is asked when it matters."""
+        return int(self._about.getMaxTableNameLength())
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
