@@ -194,6 +194,23 @@ def test_a_checkpoint_that_was_put_back_is_refused_before_anything_is_written(
     assert asked(file, "SELECT MAX(batch) FROM fanlight_batches") == newest
 
 
+def test_a_checkpoint_that_was_put_back_by_one_batch_is_refused_too(spark: SparkSession, tmp_path: Path) -> None:
+    """What Spark then plans as the last batch has a number that the table knows, and reads three files more."""
+    put(tmp_path / "in", BUNDLES[:3])
+    file, checkpoint = tmp_path / "t.db", tmp_path / "checkpoint"
+    written(spark, tmp_path, f"sqlite:///{file}", table="totals")
+    last = asked(file, "SELECT MAX(batch) FROM fanlight_batches")[0][0]
+    for note in ("offsets", "commits"):
+        for name in (f"{last}", f".{last}.crc"):
+            (checkpoint / note / name).unlink()
+    put(tmp_path / "in", BUNDLES[3:], start=3)
+    with pytest.raises(StreamingQueryException, match=f"it holds a batch {last} already that read other offsets"):
+        written(spark, tmp_path, f"sqlite:///{file}", table="totals")
+    written(spark, tmp_path, f"sqlite:///{file}", table="totals", on_mismatch="accept")
+    assert table_in(file) == expected_table()
+    assert len(letters_in(file)) == len(DEAD)
+
+
 def test_a_place_that_is_gone_is_refused_before_another_is_written(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "in", BUNDLES[:3])
     file, late = tmp_path / "t.db", tmp_path / "late.jsonl"
@@ -269,6 +286,18 @@ class TestABatchDataFrame:
         assert sum(row["received"] for row in counts) == RECORDS + 1
         with pytest.raises(SinkError, match="it belongs to query 'monday'"):
             write(run, f"{tmp_path}/t.parquet", name="tuesday")
+
+    def test_a_folder_by_its_url_that_was_killed_while_it_was_noted_knows_its_batch(
+        self, spark: SparkSession, tmp_path: Path
+    ) -> None:
+        """Not every file system renames over a file: there the old note goes before the new one comes."""
+        run, ledger = self.run(spark), tmp_path / "t.parquet" / "_fanlight.json"
+        write(run, f"file://{tmp_path}/t.parquet", name="monday", accounting=False)
+        ledger.rename(f"{ledger}.new")
+        write(run, f"file://{tmp_path}/t.parquet", name="monday", accounting=False)
+        with pytest.raises(SinkError, match="it belongs to query 'monday'"):
+            write(run, f"file://{tmp_path}/t.parquet", name="tuesday")
+        assert len(spark.read.parquet(str(tmp_path / "t.parquet")).collect()) == len(self.panes())
 
     def test_goes_to_a_function_with_all_that_belongs_to_it(self, spark: SparkSession) -> None:
         seen = Seen()

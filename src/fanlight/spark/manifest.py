@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "fanlight/manifest.json"
 LOCK = "fanlight/lock"
-_BEGUN = "offsets"
+BEGUN = "offsets"
 """Spark's folder of batches that were begun."""
 
 
@@ -140,7 +140,7 @@ def read_manifest(folder: Folder) -> Manifest | None:
 
 def _require_fit(folder: Folder, manifest: Manifest) -> Manifest | None:
     """Refuse a checkpoint of another pipeline; what it says about itself, None if no batch of it was ever begun."""
-    if not folder.names(_BEGUN):
+    if not folder.names(BEGUN):
         return None
     stored = read_manifest(folder)
     if stored is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.errors import PySparkException
 
-from fanlight.errors import SpecError, StateError
+from fanlight.errors import EngineError, SpecError, StateError
 from fanlight.model.duration import Duration, DurationLike
+from fanlight.spark.folder import Folder
 from fanlight.spark.horizon import forget
-from fanlight.spark.manifest import Manifest, guard
+from fanlight.spark.manifest import BEGUN, Manifest, guard
 from fanlight.spark.signals import Signals
 from fanlight.spark.sinks.batch import Leaving, Part
 from fanlight.spark.sinks.database import DatabaseSink
@@ -159,15 +161,16 @@ class BatchWriter:
         if self._query is None:
             assert self._checkpoint is not None
             self._query = durable_id(leaving.sparkSession, self._checkpoint)
-        self.deliver(leaving, self._query, number)
+        assert self._checkpoint is not None
+        self.deliver(leaving, self._query, number, offsets_of(self._checkpoint, number))
 
-    def deliver(self, frame: DataFrame, query: str, number: int) -> None:
+    def deliver(self, frame: DataFrame, query: str, number: int, offsets: int | None = None) -> None:
         """Hand the batch to every sink. It is computed once: collected, or kept for the executors to write.
 
         The first is shown to every sink before any takes it, so that a refusal by one finds all as they were.
         """
         kept = any(sink.on_executors for sink in self._sinks)
-        coming = Leaving(query, number, frame, self._shape, accepts=self._accepts)
+        coming = Leaving(query, number, frame, self._shape, offsets=offsets, accepts=self._accepts)
         if not self._checked:
             for sink in self._sinks:
                 sink.check(coming)
@@ -190,6 +193,18 @@ def computed(leaving: Leaving, *, kept: bool) -> Iterator[Leaving]:
     finally:
         if kept:
             leaving.frame.unpersist()
+
+
+def offsets_of(checkpoint: str, number: int) -> int | None:
+    """A digest of what a batch reads, and when it began: Spark notes both before the first attempt, and once only.
+
+    None where this process cannot see the note.
+    """
+    try:
+        noted = Folder.of(checkpoint).read(f"{BEGUN}/{number}")
+    except (EngineError, OSError):  # over Spark Connect this is not the process that has read the manifest
+        return None
+    return None if noted is None else int.from_bytes(hashlib.sha256(noted).digest()[:8], signed=True)
 
 
 def durable_id(session: SparkSession, checkpoint: str) -> str:

@@ -117,12 +117,13 @@ def handed(
     query: str = "q",
     letters: pa.Table | None = None,
     watermark: datetime | None = None,
+    offsets: int | None = None,
     accepts: bool = False,
 ) -> Leaving:
     """A batch as a sink on the driver is handed it: such a sink does not ask where it was computed."""
     account = {"batch": number, "shard": 0, "received": 3, "accepted": 2, "duplicates": 0, "dead_letters": 1}
     account["watermark"] = watermark
-    leaving = Leaving(query, number, None, shape, accepts=accepts)
+    leaving = Leaving(query, number, None, shape, offsets=offsets, accepts=accepts)
     leaving.batch = Batch(
         query,
         number,

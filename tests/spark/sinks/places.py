@@ -61,8 +61,9 @@ class Place(ABC):
         for number in batches:
             self.sink.write(self.batch(number, accepts=accepts))
 
-    def batch(self, number: int, *, accepts: bool = False) -> Leaving:
-        return handed(SHAPE, number, FIRED[number], accepts=accepts)
+    def batch(self, number: int, *, offsets: int | None = None, accepts: bool = False) -> Leaving:
+        read = 100 + number if offsets is None else offsets
+        return handed(SHAPE, number, FIRED[number], offsets=read, accepts=accepts)
 
     def bytes(self) -> dict[str, bytes]:
         """Every file, to see that nothing was touched."""

@@ -19,6 +19,9 @@ from pyspark.sql import SparkSession
 
 import fanlight as fl
 from fanlight.errors import SinkError
+from fanlight.model.duration import Duration
+from fanlight.spark.leaving import LEAVING
+from fanlight.spark.sinks.batch import Leaving
 from fanlight.spark.sinks.targets import sinks_of
 from fanlight.spark.writing import describe, write
 
@@ -252,3 +255,37 @@ def test_a_secret_is_in_no_log_manifest_progress_or_description(
     assert "No suitable driver" in str(heard)
     assert len(told) > 10
     assert [text for text in told if canary in text] == []
+
+
+def test_a_ledger_by_jdbc_refuses_what_does_not_follow_and_keeps_for_a_time(spark: SparkSession, url: str) -> None:
+    """Batches of one minute each, with accounting kept for two; then batch 1 comes again, as from an old checkpoint."""
+    shape = shape_of(corrected)
+    (sink,) = sinks_of(shape, url, table="totals", keep=Duration.of("2 minutes"))
+    rows, nothing = stepped(corrected, BUNDLES), spark.createDataFrame([], LEAVING)
+
+    def offered(number: int, *, accepts: bool = False) -> Leaving:
+        watermark = BASE + timedelta(minutes=number)
+        leaving = handed(shape, number, rows[number], watermark=watermark, accepts=accepts)
+        leaving.frame = nothing  # whose session has the JVM
+        return leaving
+
+    for number in (0, 1, 1, 2, 3):
+        sink.check(offered(number))
+        sink.write(offered(number))
+    accounted = 'SELECT "batch" FROM "totals_accounting"'
+    assert sorted(asked(spark, url, accounted)) == [(1,), (2,), (3,)]
+    for number, said in ((1, "its newest batch is 3, and the checkpoint has come to 1 only"), (5, "batch 4 would be")):
+        for offer in (sink.check, sink.write):
+            with pytest.raises(SinkError, match=said):
+                offer(offered(number))
+    sink.write(offered(1, accepts=True))
+    assert asked(spark, url, accounted) == [(1,)]  # two and three make way: they come again
+    sink.write(offered(2))
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    connection.createStatement().execute('DROP TABLE "totals_dead_letters"')
+    connection.close()
+    for offer in (sink.check, sink.write):
+        with pytest.raises(SinkError, match=r"table totals_dead_letters, did not take batch 3.* the table is gone"):
+            offer(offered(3))
+    sink.write(offered(3, accepts=True))
+    assert asked(spark, url, 'SELECT "batch" FROM "totals_dead_letters"') == []

@@ -74,6 +74,20 @@ class TestEveryPlace:
         place.write(0, 1, 2, 3, 4, 5)
         refuses(place, 2, "its newest batch is 5, and the checkpoint has come to 2 only.*batches 2 to 5 would come a")
 
+    def test_refuses_a_checkpoint_that_was_put_back_by_one_batch(self, place: Place, tmp_path: Path) -> None:
+        """Its next batch has the number of the newest that is here, and reads more than that one did."""
+        place.write(0, 1, 2)
+        with pytest.raises(SinkError, match="it holds a batch 2 already that read other offsets"):
+            place.sink.check(place.batch(2, offsets=7))
+        with pytest.raises(SinkError, match="the checkpoint was put back by one batch"):
+            place.sink.write(place.batch(2, offsets=7))
+        before = place.content()
+        place.write(2)
+        assert place.content() == before
+        place.sink.write(place.batch(2, offsets=7, accepts=True))
+        place.sink.write(place.batch(2, offsets=7))
+        place.write(3)
+
     def test_refuses_a_gap(self, place: Place) -> None:
         place.write(0, 1, 2)
         refuses(place, 4, "its newest batch is 2, and the checkpoint has come to 4.*batch 3 would be missing here")
@@ -209,6 +223,13 @@ class TestAFolder:
         refuses(place, 4, "its newest batch with rows, batch=00000002, was there and is gone")
         place.write(4, accepts=True)
         place.write(5)
+
+    def test_goes_on_without_them_if_that_is_accepted_also_with_an_empty_batch(self, tmp_path: Path) -> None:
+        place = FolderPlace(tmp_path)
+        place.write(0, 1, 2)
+        shutil.rmtree(tmp_path / "t" / "batch=00000002")
+        place.write(3, accepts=True)
+        place.write(4)
 
     def test_batches_that_nothing_says_whose_they_are_stay_alone(self, tmp_path: Path) -> None:
         place = FolderPlace(tmp_path)

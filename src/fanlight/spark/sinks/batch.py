@@ -59,12 +59,24 @@ class Batch:
 class Leaving:
     """One batch on its way: a frame for sinks that let the executors write, the same collected for all others."""
 
-    def __init__(self, query: str, number: int, frame: DataFrame, shape: Shape, *, accepts: bool = False) -> None:
-        """`accepts` says that a place takes the batch also if it does not follow what the place holds."""
+    def __init__(
+        self,
+        query: str,
+        number: int,
+        frame: DataFrame,
+        shape: Shape,
+        *,
+        offsets: int | None = None,
+        accepts: bool = False,
+    ) -> None:
+        """`offsets` is a digest of what the batch reads, the same for a repeat; `accepts` says that a place takes the
+        batch also if it does not follow what the place holds.
+        """
         self.query = query
         self.number = number
         self.frame = frame
         self.shape = shape
+        self.offsets = offsets
         self.accepts = accepts
 
     @property

@@ -24,7 +24,9 @@ from fanlight.spark.sinks.statements import by_key, delete, insert, named, remov
 from fanlight.spark.sinks.tables import Table, changes_of, table_of
 
 BATCHES = "fanlight_batches"
-_BATCHES = pa.schema({"query": pa.string(), "table_name": pa.string(), "batch": pa.int64()})
+_BATCHES = pa.schema(
+    {"query": pa.string(), "table_name": pa.string(), "batch": pa.int64(), "offsets_digest": pa.int64()}
+)
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,11 @@ class DatabaseSink:
         tables = self._tables()
         with connection.transaction():
             ledgers = [self._ledger(connection, table, leaving.query) for _, table in tables]
-            takes = [ledger.takes(leaving.number, accepts=leaving.accepts) for ledger in ledgers]
+            takes = [_takes(ledger, leaving) for ledger in ledgers]
             for (part, table), ledger, taken in zip(tables, ledgers, takes, strict=True):
                 if taken:
                     again = not ledger.follows(leaving.number)
-                    self._apply(connection, part, table, leaving.batch, sieve, accepted=again)
+                    self._apply(connection, part, table, leaving, sieve, accepted=again)
 
     @contextmanager
     def _connected(self, leaving: Leaving) -> Iterator[Connection]:
@@ -111,7 +113,7 @@ class DatabaseSink:
         ledger = Ledger(f"{self.database.address}, table {table.name},", leaving.query, None)
         if connection.has(_batches_beside(table)):
             ledger = self._ledger(connection, table, leaving.query)
-        ledger.takes(leaving.number, accepts=leaving.accepts)
+        _takes(ledger, leaving)
         if ledger.newest is not None and not leaving.accepts and not connection.has(table):
             gone = f"{BATCHES} notes batches up to {ledger.newest} in it, and the table is gone."
             raise ledger.refused(leaving.number, gone)
@@ -120,15 +122,18 @@ class DatabaseSink:
         """The newest batch of a query in a table."""
         batches = _batches_beside(table)
         condition, told = by_key(connection, batches, query, table.name)
-        newest = connection.number(
-            f"SELECT MAX({connection.quoted('batch')}) FROM {named(connection, batches.name)} WHERE {condition}", *told
+        noted = f"FROM {named(connection, batches.name)} WHERE {condition}"
+        newest, offsets = (
+            connection.number(f"SELECT MAX({connection.quoted(column)}) {noted}", *told)
+            for column in ("batch", "offsets_digest")
         )
-        return Ledger(f"{self.database.address}, table {table.name},", query, newest)
+        return Ledger(f"{self.database.address}, table {table.name},", query, newest, offsets)
 
     def _apply(
-        self, connection: Connection, part: Part, table: Table, batch: Batch, sieve: Sieve | None, *, accepted: bool
+        self, connection: Connection, part: Part, table: Table, leaving: Leaving, sieve: Sieve | None, *, accepted: bool
     ) -> None:
         """Bring one table up to this batch; rows that only add up make way for those of batches that come again."""
+        batch = leaving.batch
         if accepted and part is not Part.ROWS:
             remove(connection, table, batch.query, "batch", ">=", pa.scalar(batch.number, pa.int64()))
         done = changes_of(part, batch, table, self.shape)
@@ -139,7 +144,7 @@ class DatabaseSink:
             self._sift(part, table, done, sieve, batch)
         if self.keep is not None and part is not Part.ROWS and (oldest := _oldest(batch, self.keep)) is not None:
             remove(connection, table, batch.query, "watermark", "<", oldest)
-        noted = pa.table([[batch.query], [table.name], [batch.number]], schema=_BATCHES)
+        noted = pa.table([[batch.query], [table.name], [batch.number], [leaving.offsets]], schema=_BATCHES)
         delete(connection, _batches_beside(table), noted.select(_batches_beside(table).key))
         insert(connection, _batches_beside(table).name, noted)
 
@@ -157,6 +162,10 @@ class DatabaseSink:
         if held or (refused and not (self.to_letters and part is Part.ROWS)):
             raise stopped(held or refused, table, f"{self.database.address}, table {table.name}", batch.number)
         sieve.left_out += refused
+
+
+def _takes(ledger: Ledger, leaving: Leaving) -> bool:
+    return ledger.takes(leaving.number, accepts=leaving.accepts, offsets=leaving.offsets)
 
 
 def _batches_beside(table: Table) -> Table:

@@ -41,6 +41,7 @@ class _Noted:
 
     query: str
     batch: int = -1
+    offsets: int | None = None
     filled: int = -1
 
 
@@ -80,11 +81,11 @@ class FolderSink:
                 return
             if noted is None:  # the folder is claimed before it holds anything, so that one of others is known
                 noted = self._note(files, _Noted(leaving.query))
-            if not self._ledger(leaving, noted).follows(leaving.number):
+            if leaving.accepts:
                 noted = self._set_aside(files, noted, leaving.number)
             if self._placed(files, leaving, is_first=noted.filled < 0):
                 noted = replace(noted, filled=leaving.number)
-            self._note(files, replace(noted, batch=leaving.number))
+            self._note(files, replace(noted, batch=leaving.number, offsets=leaving.offsets))
 
     def _placed(self, files: Files, leaving: Leaving, *, is_first: bool) -> bool:
         """Give the batch its folder, unless it has one or needs none; the first tells the columns. Whether it has."""
@@ -109,7 +110,7 @@ class FolderSink:
         """What is noted, and whether the batch is to be written."""
         noted, number = self._noted(files, leaving), leaving.number
         ledger = self._ledger(leaving, noted)
-        takes = ledger.takes(number, accepts=leaving.accepts)
+        takes = ledger.takes(number, accepts=leaving.accepts, offsets=leaving.offsets)
         if noted is not None and noted.filled >= 0 and not leaving.accepts:
             last = _name(noted.filled)
             if not files.exists(f"{self.path}/{last}"):
@@ -117,7 +118,9 @@ class FolderSink:
         return noted, takes
 
     def _ledger(self, leaving: Leaving, noted: _Noted | None) -> Ledger:
-        return Ledger(self.path, leaving.query, None if noted is None or noted.batch < 0 else noted.batch)
+        if noted is None or noted.batch < 0:
+            return Ledger(self.path, leaving.query, None)
+        return Ledger(self.path, leaving.query, noted.batch, noted.offsets)
 
     def _noted(self, files: Files, leaving: Leaving) -> _Noted | None:
         """What is noted about the folder, if it is one of this query: two queries number their batches alike."""
@@ -147,14 +150,14 @@ class FolderSink:
         return noted
 
     def _set_aside(self, files: Files, noted: _Noted, number: int) -> _Noted:
-        """Make way for a batch that was accepted: the folders from it on go where no reader looks."""
+        """Make way for a batch that is accepted: the folders from it on, if any, go where no reader looks."""
         aside = f"{self.path}/{ASIDE}/{len(files.names(f'{self.path}/{ASIDE}')) + 1}"
         held = {batch: name for name in files.names(self.path) if (batch := _number(name)) is not None}
         for batch in sorted(held, reverse=True):
             if batch >= number:
                 files.rename(f"{self.path}/{held[batch]}", f"{aside}/{held[batch]}")
         filled = max((batch for batch in held if batch < number), default=-1)
-        return self._note(files, _Noted(noted.query, number - 1, filled))
+        return self._note(files, _Noted(noted.query, number - 1, None, filled))
 
     def _opened(self, own: DataFrame) -> DataFrame:
         """What left the shards for this part, as rows."""

@@ -1,13 +1,14 @@
 """What a place knows of a query: its newest batch. The one rule about which batch may come next.
 
     newest 4 │ 5  is written
-             │ 4  is a repeat, and skipped
+             │ 4  is a repeat, and skipped; refused, if it reads other offsets than the 4 that is there
              │ 3  is refused: the checkpoint is older than the place
              │ 6  is refused: 5 is missing from the place
       (none) │ 0  is written; any other is refused
 
-Spark numbers the batches of a checkpoint 0, 1, 2 … and repeats none but the last. Every place notes every batch, empty
-ones too. So whatever else comes belongs to a checkpoint and a place that do not belong together.
+Spark numbers the batches of a checkpoint 0, 1, 2 … and repeats none but the last, with the offsets that it noted before
+the first attempt. Every place notes every batch, empty ones too. So whatever else comes belongs to a checkpoint and a
+place that do not belong together.
 """
 
 from __future__ import annotations
@@ -26,17 +27,19 @@ class Ledger:
     place: str
     query: str
     newest: int | None
+    offsets: int | None = None
+    """What tells the newest batch from another of the same number: a digest of what it read, where that is known."""
 
-    def takes(self, number: int, *, accepts: bool) -> bool:
+    def takes(self, number: int, *, accepts: bool = False, offsets: int | None = None) -> bool:
         """Whether the batch is to be written: False for a repeat, a `SinkError` for one that does not follow.
 
         `accepts` takes that one too. Called before anything is written.
 
         >>> ledger = Ledger("totals.jsonl", "q", 4)
-        >>> ledger.takes(5, accepts=False), ledger.takes(4, accepts=False)
+        >>> ledger.takes(5), ledger.takes(4)
         (True, False)
         """
-        if number == self.newest:
+        if number == self.newest and (offsets == self.offsets or None in (offsets, self.offsets)):
             return False
         if not self.follows(number) and not accepts:
             raise self.refused(number, self._difference(number))
@@ -62,6 +65,11 @@ class Ledger:
             return (
                 f"it knows nothing of this query, and the checkpoint has come to batch {number}. So {_some(0, number)} "
                 "would be missing here: what was there was removed, or the place is new to the query."
+            )
+        if number == self.newest:
+            return (
+                f"it holds a batch {number} already that read other offsets: the checkpoint was put back by one batch. "
+                "So what is new in this one would be skipped as a repeat."
             )
         if number < self.newest:
             return (

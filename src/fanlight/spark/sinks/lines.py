@@ -54,7 +54,7 @@ class LinesSink:
         """Refuse a batch that does not follow what the file holds, and a damaged file; nothing is touched."""
         with blamed(self.path, leaving.number, (OSError,), _REMEDY):
             noted = self._noted(leaving)
-            self._ledger(leaving, noted).takes(leaving.number, accepts=leaving.accepts)
+            _takes(self.path, noted, leaving)
             if noted is not None and _checksum(Path(self.path), noted.length) != noted.checksum_of_lines:
                 raise SinkError(
                     f"write_to: {self.path} did not take batch {leaving.number}: its first {noted.length} bytes are "
@@ -66,18 +66,15 @@ class LinesSink:
         file = Path(self.path)
         with blamed(self.path, leaving.number, (OSError,), _REMEDY):
             noted = self._noted(leaving)
-            if not self._ledger(leaving, noted).takes(leaving.number, accepts=leaving.accepts):
+            if not _takes(self.path, noted, leaving):
                 return
             if noted is None:  # the file is claimed before it holds anything, so that one of others is known
                 file.parent.mkdir(parents=True, exist_ok=True)
-                noted = _Noted(leaving.query, -1, 0, 0)
+                noted = _Noted(leaving.query)
                 _note(file, noted)
             data = "".join(f"{line}\n" for line in lines(leaving.batch.part(self.part))).encode()
             length, checksum = _appended(file, noted.length, data), zlib.crc32(data, noted.checksum_of_lines)
-            _note(file, _Noted(leaving.query, leaving.number, length, checksum))
-
-    def _ledger(self, leaving: Leaving, noted: _Noted | None) -> Ledger:
-        return Ledger(self.path, leaving.query, None if noted is None or noted.batch < 0 else noted.batch)
+            _note(file, _Noted(leaving.query, leaving.number, leaving.offsets, length, checksum))
 
     def _noted(self, leaving: Leaving) -> _Noted | None:
         """What is noted about the file, if that fits the file and the query."""
@@ -109,9 +106,18 @@ class _Noted:
     """Up to where the file counts, which batch ends there, and the CRC-32 of all that counts."""
 
     query: str
-    batch: int
-    length: int
-    checksum_of_lines: int
+    batch: int = -1
+    offsets: int | None = None
+    length: int = 0
+    checksum_of_lines: int = 0
+
+
+def _takes(path: str, noted: _Noted | None, leaving: Leaving) -> bool:
+    """Whether the batch is to be written."""
+    ledger = Ledger(path, leaving.query, None)
+    if noted is not None and noted.batch >= 0:
+        ledger = Ledger(path, leaving.query, noted.batch, noted.offsets)
+    return ledger.takes(leaving.number, accepts=leaving.accepts, offsets=leaving.offsets)
 
 
 def committed_length(path: str | Path) -> int:
