@@ -163,6 +163,7 @@ def test_aggregates_that_need_the_messages_are_computed_from_them_again() -> Non
         {"accumulation": fl.Accumulation.DISCARDING},
         {"updated_only": True},
         {"watermark": fl.stream_time()},
+        {"watermark": fl.stream_time(every="1 s"), "trigger": fl.at_expiry()},
         {"watermark": fl.several({"x": fl.stream_time(), "y": fl.Explicit()})},
         {"semantics": fl.Semantics(closing=fl.Closing.ALWAYS)},
         {"semantics": fl.Semantics(holds=True), "firing_time": fl.FiringTime.LATEST},

@@ -188,16 +188,18 @@ class WindowSpec:
 
     @property
     def keeps_panes(self) -> bool:
-        """Whether every pane of windows that all keys share has a state of its own, besides the slices it is made of.
+        """Whether every pane has a state of its own, besides the records or slices it is made of.
 
-        Not where it fires once. Nor where it fires at the close and at every late update, each time with all it holds:
-        then its slices tell what it holds, and that it has fired.
+        Not where it fires once. Nor where windows that all keys share fire at the close and at every late update, each
+        time with all they hold: then their slices tell what a pane holds, and that it has fired.
         """
+        if self.fires_once:
+            return _publishes_late(self.watermark)
         says_all = self.accumulation is Accumulation.ACCUMULATING and not self.updated_only
         stamps_all = self.firing_time is FiringTime.END or not self.semantics.holds
         ends_quietly = self.semantics.closing is not Closing.ALWAYS
         by_default = self.trigger == AtWatermark() and not _judges_each(self.watermark)
-        return not self.fires_once and not (by_default and says_all and stamps_all and ends_quietly)
+        return not (by_default and says_all and stamps_all and ends_quietly)
 
     @property
     def needs_messages(self) -> bool:
@@ -225,3 +227,11 @@ def _judges_each(strategy: WatermarkStrategy) -> bool:
     """
     each = [one for _, one in strategy.inputs] if isinstance(strategy, Several) else [strategy]
     return any(isinstance(one, BoundedDisorder) and one.per_record for one in each)
+
+
+def _publishes_late(strategy: WatermarkStrategy) -> bool:
+    """Whether records are judged by a watermark that windows will only see later.
+
+    A record may then be too late for a window that has not fired yet, and slices cannot tell the two apart.
+    """
+    return isinstance(strategy, BoundedDisorder) and strategy.per_record and strategy.every is not None

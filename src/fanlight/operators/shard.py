@@ -14,9 +14,7 @@ from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, covered
 from fanlight.model.kinds import is_aligned
 from fanlight.model.sessions import Session
 from fanlight.model.sliding import Sliding
-from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.watermarks import BoundedDisorder
 from fanlight.operators.accounting import Accounting, DeadLetters
 from fanlight.operators.correctable import CorrectablePanes
 from fanlight.operators.folded import Folded
@@ -254,7 +252,7 @@ class ShardOperator:
         if retention is not None:
             keeping = Retained if is_aligned(plan.spec.window) else RetainedByKey
             self._retained = keeping(plan, store, retention)
-        window, once = plan.spec.window, plan.spec.fires_once and not _publishes_late(plan.spec)
+        window, once = plan.spec.window, plan.spec.fires_once and not plan.spec.keeps_panes
         books = (self._lateness, self.letters, self.accounting)
         if isinstance(window, Sliding) and once:
             self._panes = SlidingOnce(plan, window, store, *books)
@@ -268,12 +266,3 @@ class ShardOperator:
             self._panes = CorrectablePanes(plan, store, self._messages)
         else:
             self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)
-
-
-def _publishes_late(spec: WindowSpec) -> bool:
-    """Whether records are judged by a watermark that windows will only see later.
-
-    A record may then be too late for a window that has not fired yet, and slices cannot tell the two apart.
-    """
-    watermark = spec.watermark
-    return isinstance(watermark, BoundedDisorder) and watermark.per_record and watermark.every is not None
