@@ -6,6 +6,8 @@ Hopping(size=Duration('10 min'), every=Duration('10 s'), offset=Duration('0 s'),
 domain=<TimeDomain.EVENT: 'event'>, gaps=False)
 """
 
+from importlib.metadata import version as _version
+
 from fanlight.embedded.standalone import WindowOperator
 from fanlight.errors import (
     BackPressure,
@@ -13,6 +15,7 @@ from fanlight.errors import (
     FanlightError,
     FanlightWarning,
     InputError,
+    OtherEngine,
     SinkError,
     SpecError,
     StateError,
@@ -87,6 +90,8 @@ from fanlight.operators.accounting import Accounting
 from fanlight.result import Result, inspect
 from fanlight.stream import Stream, Windowed, stream
 
+__version__ = _version("fanlight")
+
 __all__ = [
     "Accounting",
     "Accumulation",
@@ -110,6 +115,7 @@ __all__ = [
     "LateSessions",
     "OnTime",
     "Op",
+    "OtherEngine",
     "Reason",
     "Result",
     "Retention",

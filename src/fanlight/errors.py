@@ -2,6 +2,7 @@
 
     FanlightError
     ├── SpecError (ValueError)     a declaration that cannot mean anything
+    │   └── OtherEngine (AttributeError)   asked of a pipeline that runs elsewhere
     ├── InputError (ValueError)    records whose shape does not fit the declaration
     ├── StateError                 stored state that cannot be read or does not fit
     ├── EngineError                a run that cannot go on
@@ -24,6 +25,10 @@ class FanlightError(Exception):
 
 class SpecError(FanlightError, ValueError):
     """A window, trigger, aggregate or pipeline that cannot mean anything."""
+
+
+class OtherEngine(SpecError, AttributeError):
+    """What only a pipeline on the other engine has: in this process, or on Spark. So `hasattr` is False for it."""
 
 
 class InputError(FanlightError, ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from fanlight.embedded.sources import Source
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.choice import choice
+from fanlight.model.document import to_document, words
 from fanlight.model.duration import Duration, DurationLike
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.kinds import WindowKind
@@ -21,7 +22,7 @@ from fanlight.model.spec import TimeUnit, WindowSpec
 from fanlight.model.triggers import AtWatermark, Trigger
 from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
 from fanlight.model.windows import TimeDomain
-from fanlight.result import Reading, Result, checked
+from fanlight.result import Reading, Result, checked, checked_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,7 +74,7 @@ def stream(
     return Stream(reading, time, strategy, counted, Duration.of(tick), limit, ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stream:
     """Records with an event time, keyed or not."""
 
@@ -89,16 +90,30 @@ class Stream:
         """Group by these columns; null is a group of its own."""
         if not columns:
             raise SpecError("key_by: needs at least one column. Leave key_by out for one group.")
-        return replace(self, keys=columns)
+        return replace(self, keys=checked_keys(columns))
 
     def window(
         self, kind: WindowKind, *, lateness: DurationLike = "0 s", retention: Retention | None = None
     ) -> Windowed:
         """Cut the stream into windows that stay correctable for `lateness` after they close."""
+        if not isinstance(kind, WindowKind):
+            raise SpecError(f"window: {kind!r} is no kind of window. Use one, as in window(tumbling('1 minute')).")
         return Windowed(self, kind, Duration.of(lateness), retention)
 
+    def __repr__(self) -> str:
+        """What is read and how it is keyed, never the data."""
+        keyed = f", by {', '.join(f'`{name}`' for name in self.keys)}" if self.keys else ""
+        return f"<fanlight stream over {self.reading!r}, time `{self.time}`{keyed}>"
 
-@dataclass(frozen=True, slots=True)
+    if not TYPE_CHECKING:  # a checker knows what is missing, and says it before it runs
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Called for what a stream does not have: what comes after `window` is told so."""
+            later = f": say window(…) first, as in stream.window(tumbling('1 minute')).{name}(…)"
+            raise AttributeError(f"A stream has no {name!r}{later if hasattr(Windowed, name) else ''}.")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Windowed:
     """A windowed stream: say when it fires and what a firing carries, then `agg`."""
 
@@ -114,6 +129,10 @@ class Windowed:
 
     def trigger(self, trigger: Trigger, *, updated_only: bool = False) -> Self:
         """When panes fire. `updated_only` holds back firings whose values did not change."""
+        if not isinstance(trigger, Trigger):
+            raise SpecError(
+                f"trigger: {trigger!r} is no trigger. Use one, as in trigger(at_watermark(early=after(1)))."
+            )
         return replace(self, firing=trigger, updated_only=updated_only)
 
     def discarding(self) -> Self:
@@ -165,3 +184,17 @@ class Windowed:
             ahead=self.stream.ahead if self.kind.domain is TimeDomain.EVENT else None,
         )
         return Result.over(spec, self.stream.reading)
+
+    def __repr__(self) -> str:
+        """The stream and its windows, never the data."""
+        return f"{repr(self.stream)[:-1]}, windows {words(to_document(self.kind))}: say agg(…) to complete it>"
+
+    if not TYPE_CHECKING:  # as above
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Called for what a windowed stream does not have: what comes before `window` or after `agg` is told so."""
+            if hasattr(Stream, name):
+                told = f": say {name}(…) before window(…)"
+            else:
+                told = f": say agg(…) first, as in agg(n=count()).{name}" if hasattr(Result, name) else ""
+            raise AttributeError(f"A windowed stream has no {name!r}{told}.")

@@ -115,9 +115,11 @@ class Top(Aggregate):
 
     def __post_init__(self) -> None:
         Aggregate.__post_init__(self)
-        if self.n < 1:
+        given: object = self.n
+        if not isinstance(given, int) or given < 1:
             raise SpecError(
-                f"Top: `n` ({self.n}) must be at least 1; a list of none says nothing. Use top('price', 10)."
+                f"Top: `n` ({self.n!r}) must be a whole number from 1 up; a list of none says nothing. "
+                "Use top('price', 10)."
             )
 
 

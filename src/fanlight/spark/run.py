@@ -77,6 +77,12 @@ class SparkRun:
         """A stage over the results of this one, in the same query."""
         return SparkRun(spec, self.source, before=self)
 
+    def explain(self) -> str:
+        """Where the stage runs: how its records are exchanged, and over how many shards."""
+        shards = "one shard" if len(self.ids) == 1 else f"{len(self.ids)} shards by key"
+        kind = "a streaming query" if self.source.isStreaming else "one batch"
+        return f"on Spark, in {kind}: one exchange to {shards}, state in RocksDB"
+
     def df(self) -> DataFrame:
         """The result rows."""
         return self._opened(FIRING, self.plan.result if self._panes else self.plan.rows)

@@ -1,0 +1,115 @@
+"""A pipeline in words, stage by stage: what it reads, when it fires, what it keeps and for how long."""
+
+from __future__ import annotations
+
+from fanlight.model.document import to_document, words
+from fanlight.model.firing import FiringTime
+from fanlight.model.kinds import is_aligned
+from fanlight.model.sessions import Session
+from fanlight.model.sliding import Sliding
+from fanlight.model.spec import WindowSpec
+from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
+from fanlight.model.windows import TimeDomain
+
+Lines = list[tuple[str, str]]
+"""A word, and what is to be said under it."""
+
+
+def explained(lines: Lines) -> str:
+    """Lines as text, their words in one column."""
+    width = max(len(word) for word, _ in lines)
+    return "\n".join(f"{word.ljust(width)}  {text}" for word, text in lines)
+
+
+def stage_lines(spec: WindowSpec) -> Lines:
+    """What is to be said of one stage, wherever it runs.
+
+    >>> from fanlight.model.aggregates import count
+    >>> from fanlight.model.windows import tumbling
+    >>> print(explained(stage_lines(WindowSpec("ts", tumbling("1 min"), (("n", count()),)))))
+    keys       none: one group
+    windows    tumbling 1 min
+    time       `ts`, event time, whole numbers in us
+    watermark  0 s behind the greatest time seen
+    fires      at watermark, once for each pane
+    gives      n = count
+    keeps      partial aggregates by slice, until the last window of a slice has expired
+    """
+    return [
+        ("keys", ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"),
+        ("windows", _windows(spec)),
+        ("time", _time(spec)),
+        ("watermark", _watermark(spec)),
+        ("fires", _fires(spec)),
+        ("gives", words(to_document(spec.aggregates))),
+        ("keeps", "; ".join(_kept(spec))),
+    ]
+
+
+def _windows(spec: WindowSpec) -> str:
+    said = words(to_document(spec.window))
+    return said if not spec.lateness.micros else f"{said}, lateness {spec.lateness}"
+
+
+def _time(spec: WindowSpec) -> str:
+    if spec.window.domain is TimeDomain.PROCESSING:
+        return "the clock when a record comes"
+    if spec.position is not None:
+        return f"the position in `{spec.position}`"
+    if spec.window.domain is TimeDomain.ARRIVAL:
+        return "the place of a record in the stream"
+    unit = "" if spec.unit is None else f", whole numbers in {spec.unit.value}"
+    ahead = "" if spec.ahead is None else f"; more than {spec.ahead} ahead of the clock is a dead letter"
+    return f"`{spec.time}`, event time{unit}{ahead}"
+
+
+def _watermark(spec: WindowSpec) -> str:
+    if spec.window.domain is TimeDomain.PROCESSING:
+        return "the clock"
+    if spec.window.domain is TimeDomain.ARRIVAL:
+        return "the next place"
+    return _followed(spec.watermark)
+
+
+def _followed(strategy: WatermarkStrategy) -> str:
+    match strategy:
+        case BoundedDisorder(delay=delay, per_record=per_record):
+            return f"{delay} behind the greatest time seen{', record by record' if per_record else ''}"
+        case FixedDistance(distance=distance):
+            return f"{distance} behind the clock"
+        case Explicit():
+            return "as the caller says"
+        case Several(inputs=inputs, combine=combine):
+            each = ", ".join(f"{name} ({_followed(one)})" for name, one in inputs)
+            return f"the {'least' if combine.value == 'min' else 'greatest'} of {each}"
+
+
+def _fires(spec: WindowSpec) -> str:
+    said = words(to_document(spec.trigger))
+    if spec.fires_once:
+        return f"{said}, once for each pane"
+    changed = ", only if the values changed" if spec.updated_only else ""
+    stamped = "" if spec.firing_time is FiringTime.END else f", stamped with the {spec.firing_time.value} record"
+    return f"{said}, {spec.accumulation.value}{changed}{stamped}"
+
+
+def _kept(spec: WindowSpec) -> list[str]:
+    """What state there is, and how long it stays."""
+    expires = "has expired" if not spec.lateness.is_forever else "expires, which it never does: this grows"
+    if not is_aligned(spec.window):
+        found = [f"{_unaligned(spec)}, until it {expires}"]
+    elif spec.keeps_panes:
+        found = [f"a row for each pane (key and window), until its window {expires}"]
+    else:
+        found = [f"partial aggregates by slice, until the last window of a slice {expires}"]
+    if spec.needs_messages:
+        found.append("the records themselves, because an aggregate or retention needs them")
+    if spec.retention is not None:
+        found.append(f"expired windows for reading: {words(to_document(spec.retention))}")
+    return found
+
+
+def _unaligned(spec: WindowSpec) -> str:
+    if isinstance(spec.window, Session):
+        return "a row for each session"
+    return "the records of each key as partials" if isinstance(spec.window, Sliding) else "a row for each pane"
