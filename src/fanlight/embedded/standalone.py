@@ -109,7 +109,8 @@ class WindowOperator:
         name = _ONLY if source is None else source
         came, through, replayed = without_replays(came, offset, self._heard.positions.get(name))
         batch, malformed = came.parted()
-        batch = conform(batch, without_views(batch.schema))
+        if self._shard is None or not batch.schema.equals(self._shard.plan.schema):
+            batch = conform(batch, without_views(batch.schema))
         if self._before_process is not None:
             batch = self._before_process(batch)
 
@@ -258,8 +259,9 @@ class WindowOperator:
         """The shard, bound to columns like these; a column without a type gets one with its first value."""
         if self._shard is None:
             return self._bind(schema)
-        known = self._shard.plan.schema
-        typed = known
+        typed = known = self._shard.plan.schema
+        if schema.equals(known):
+            return self._shard
         for i, field in enumerate(known):
             if pa.types.is_null(field.type) and field.name not in self.spec.columns and field.name in schema.names:
                 typed = typed.set(i, field.with_type(schema.field(field.name).type))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fanlight.operators.shard import ShardOperator
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """Everything an operator knows besides its chunks."""
 
     shard: ShardOperator | None
@@ -20,8 +18,7 @@ class Standing:
     firings: int
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A step under way: how things stood before it and, once all but its commit is done, how they stand after it.
 
     Whether the commit was reached is for the store to say: it knows how many steps were committed.

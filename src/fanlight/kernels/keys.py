@@ -34,7 +34,7 @@ class KeyCodes:
 
     def take(self, codes: Ints) -> list[pa.Array]:
         """The key columns of these codes."""
-        if len(codes) == self.count and np.array_equal(codes, np.arange(self.count)):
+        if len(codes) == self.count and (self.count == 1 or np.array_equal(codes, np.arange(self.count))):
             return self.keys  # each once, in order
         places = pa.array(codes)
         return [column.take(places) for column in self.keys]

@@ -60,7 +60,15 @@ class Stretches:
 
     def where(self, mask: Bools) -> Stretches:
         """The rows that `mask` keeps."""
-        return self if mask.all() else self.take(np.flatnonzero(mask))
+        rows = np.flatnonzero(mask)
+        if 0 < len(rows) < len(mask):
+            return self.take(rows)
+        return self if len(rows) else self.none()
+
+    def none(self) -> Stretches:
+        """None of the rows."""
+        keys = [column.slice(0, 0) for column in self.keys]
+        return Stretches(self.starts[:0], self.ends[:0], keys, self.partials.part(0, 0))
 
     def take(self, rows: Ints) -> Stretches:
         """The rows at `rows`, in that order."""

@@ -95,7 +95,7 @@ def with_times(
         fine = faults == 0
         batch, times = batch.filter(pa.array(fine)), times[fine]
     limit = furthest(spec, clock)
-    if len(times) and times.max() > limit:
+    if limit < END_OF_TIME and len(times) and times.max() > limit:
         far = times > limit
         details = pa.array([_far(spec, clock)] * int(np.count_nonzero(far)))
         accounting.dead_letters += letters.bury(batch, far, Reason.TOO_FAR_AHEAD, judged, details)

@@ -18,6 +18,14 @@ _CROWDED = 16
 """A slice with this many chunks is compacted when the next one comes."""
 
 
+def in_one(chunks: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """Chunks one after the other, as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    table = pa.Table.from_batches(chunks, schema=schema).combine_chunks()
+    return table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], schema=schema)
+
+
 class ChunkLog:
     """The chunks of one space, by slice. The directory is derived from the store and can be lost at any time."""
 
@@ -99,8 +107,7 @@ class PartialLog:
     def read(self, slices: Iterable[int]) -> tuple[Ints, list[pa.Array], Partials]:
         """The rows of these slices as they lie in the log: slice, keys, partials; a key may occur more than once."""
         owners, chunks = self._log.read(slices)
-        table = pa.Table.from_batches(chunks, schema=self._schema).combine_chunks()
-        batch = table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], schema=self._schema)
+        batch = in_one(chunks, self._schema)
         width = len(self._plan.spec.keys)
         rows = np.repeat(owners, [len(chunk) for chunk in chunks]) if chunks else owners
         return rows, batch.columns[:width], self._plan.fold.from_arrays(batch.columns[width:])

@@ -15,7 +15,7 @@ from fanlight.kernels.reducers.plain import plain_type
 from fanlight.kernels.reducers.reducer import outside_messages
 from fanlight.kernels.slicing import spread
 from fanlight.kernels.window_merge import in_any
-from fanlight.operators.log import ChunkLog
+from fanlight.operators.log import ChunkLog, in_one
 from fanlight.operators.plan import Plan, plain
 from fanlight.operators.taken import Taken
 from fanlight.state.store import ChunkStore
@@ -50,8 +50,7 @@ class Messages:
     def read(self, slices: Iterable[int]) -> pa.RecordBatch:
         """The messages of these slices."""
         _, chunks = self._log.read(slices)
-        table = pa.Table.from_batches(chunks, schema=self._schema).combine_chunks()
-        return table.to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], schema=self._schema)
+        return in_one(chunks, self._schema)
 
     def retire(self, slices: Iterable[int]) -> None:
         """Delete whole slices."""

@@ -35,8 +35,7 @@ class OncePanes:
     def take_in(self, taken: Taken | None, folded: Folded | None, moment: Moment) -> Taken | None:
         """Append the records' partials to their slices. Nothing is read."""
         if taken is not None:
-            first = self._slices.window_of(taken.slices.min(keepdims=True))[0]
-            holds = not self._slices.overlap and bool(first <= moment.expired)
+            holds = not self._slices.overlap and self._expires_now(taken, moment)
             rows = sliced(self._plan, taken, in_order=holds)
             self._slices.append(self._hold(rows, moment) if holds else rows)
         if folded is not None:
@@ -72,6 +71,12 @@ class OncePanes:
         windows, keys, partials = self._merged(due)
         values = pane_values(self._plan, self._messages, windows, keys, partials, None)
         return Content(windows, keys, partials.rows, values.columns)
+
+    def _expires_now(self, taken: Taken, moment: Moment) -> bool:
+        """Whether a window of these records expires in the step that brings them."""
+        if moment.expired == moment.expired_before:
+            return False
+        return bool(self._slices.window_of(taken.slices.min(keepdims=True))[0] <= moment.expired)
 
     def _hold(self, rows: Sliced, moment: Moment) -> Sliced:
         """Hold what expires in this step; the rest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -231,7 +232,7 @@ class ShardOperator:
             "accounting": self.accounting.as_dict(),
             "notes": self.notes,
         }
-        self._store.put(_INDEX, pa.RecordBatch.from_arrays([pa.array([_JSON.encode(index)])], schema=_TEXT))
+        self._store.put(_INDEX, _chunk_of(_JSON.encode(index)))
 
     def reload(self) -> None:
         """Take everything from the store, as after a restart."""
@@ -266,3 +267,10 @@ class ShardOperator:
             self._panes = CorrectablePanes(plan, store, self._messages)
         else:
             self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)
+
+
+def _chunk_of(text: str) -> pa.RecordBatch:
+    """One text as a chunk, put together by hand: it is written at every step, and Arrow would look what it is."""
+    data = text.encode()
+    column = pa.StringArray.from_buffers(1, pa.py_buffer(struct.pack("<ii", 0, len(data))), pa.py_buffer(data))
+    return pa.RecordBatch.from_arrays([column], schema=_TEXT)

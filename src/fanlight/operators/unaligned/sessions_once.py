@@ -68,10 +68,11 @@ class SessionsOnce:
         kept, fired = made.where(~ended), Stretches.concat([made.where(ended), olds.where(over)])
         self._open.save([kept, olds.where(~over)], changed=[self._met, kept.ends, olds.ends[over]])
         self._made, self._left, self._met = self._none, self._none, self._none.ends
-        order, values, held = self._held(fired)
-        self._expired = None if self._plan.spec.retention is None else held
+        self._expired = None
         if not len(fired):
             return None
+        order, values, held = self._held(fired)
+        self._expired = None if self._plan.spec.retention is None else held
         assert held.starts is not None  # sessions say where they start
         times = self._plan.fold.stamps(fired.partials, fired.ends, self._plan.spec.tick.micros)
         return Firings.once(held.keys, held.starts, held.windows, values, times[order])

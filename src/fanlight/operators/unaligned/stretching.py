@@ -10,6 +10,7 @@ from fanlight.kernels.groups import Ints
 from fanlight.kernels.intervals import Clusters
 from fanlight.kernels.keys import KeyCodes, encode_loosely
 from fanlight.operators.folded import Stretches
+from fanlight.operators.log import in_one
 from fanlight.operators.plan import Plan
 
 
@@ -26,11 +27,12 @@ class StretchShape:
         self._plan = plan
         own = [pa.field(name, pa.int64(), nullable=False) for name in ("start", "end")]
         self.schema = pa.schema([*own, *plan.key_fields, *plan.fold.fields])
+        keys, nowhere = [pa.array([], field.type) for field in plan.key_fields], np.zeros(0, np.int64)
+        self._none = Stretches(nowhere, nowhere, keys, plan.fold.identity(0))
 
     def none(self) -> Stretches:
         """No stretch."""
-        keys = [pa.array([], field.type) for field in self._plan.key_fields]
-        return Stretches(np.zeros(0, np.int64), np.zeros(0, np.int64), keys, self._plan.fold.identity(0))
+        return self._none
 
     def to_batch(self, rows: Stretches) -> pa.RecordBatch:
         """Stretches as a chunk."""
@@ -39,10 +41,10 @@ class StretchShape:
 
     def from_batches(self, chunks: list[pa.RecordBatch]) -> Stretches:
         """The stretches of several chunks, one after the other."""
-        table = pa.Table.from_batches(chunks, schema=self.schema).combine_chunks()
-        if not len(table):
-            return self.none()
-        starts, ends, *columns = table.to_batches()[0].columns
+        if not chunks:
+            return self._none
+        whole = in_one(chunks, self.schema)
+        starts, ends, *columns = whole.columns
         width = len(self._plan.key_fields)
         partials = self._plan.fold.from_arrays(columns[width:])
         return Stretches(starts.to_numpy(), ends.to_numpy(), columns[:width], partials)
