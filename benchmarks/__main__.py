@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rich.console import Console
 
-from benchmarks import firings, growth, hopping, peers, results, sliding, tumbling
+from benchmarks import firings, growth, hopping, peers, results, sliding, steps, tumbling
 from benchmarks.figures import Figures, Scale
 from benchmarks.machine import one_core
 
@@ -65,6 +65,7 @@ BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "firings": firings.run,
     "peers": peers.run,
     "sliding": sliding.run,
+    "steps": steps.run,
     "spark": _spark,
     "kinds": _kinds,
 }

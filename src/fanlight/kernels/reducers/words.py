@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 GREATEST = 2**63 - 1
+_ZERO = bytes(8)
 _HALF, _MASK = 32, 0xFFFFFFFF
 _EXACT = 2**53
 """Up to here a float64 holds every integer."""
@@ -30,7 +31,7 @@ _SHORT = 2**31
 
 def zeros(count: int) -> Ints:
     """`count` zeros, kept once; read them, never write."""
-    return np.broadcast_to(np.int64(0), count)
+    return np.ndarray((count,), np.int64, _ZERO, 0, (0,))  # as broadcast_to would, which takes many times as long
 
 
 def reach(low: Ints) -> int:
