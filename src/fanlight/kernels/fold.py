@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fanlight.kernels.groups import Bools, Column, Groups, Ints
+from fanlight.kernels.groups import Bools, Column, Groups, Ints, repeated
 from fanlight.kernels.reducers import Reducer
 from fanlight.kernels.reducers.gathered import GatheredLists
 from fanlight.kernels.reducers.reducer import outside
@@ -237,8 +237,7 @@ def _take(column: Column, places: Ints | Bools) -> Column:
 
 def _gathered(column: NDArray[Any], places: Ints | Bools) -> NDArray[Any]:
     if len(column) and column.strides == (0,):
-        count = int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places)
-        return np.broadcast_to(column[0], count)
+        return repeated(column, int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places))
     gathered: NDArray[Any] = column[places]
     return gathered
 
@@ -247,7 +246,7 @@ def _thin(column: Any) -> Any:
     if isinstance(column, pa.Array) or column.dtype != np.int64 or not len(column) or column.strides == (0,):
         return column
     is_even = column[0] == column[-1] and bool((column == column[0]).all())
-    return np.broadcast_to(column[0], len(column)) if is_even else column
+    return repeated(column, len(column)) if is_even else column
 
 
 def _put(column: Ints, places: Ints, values: Ints) -> Ints:
@@ -276,5 +275,5 @@ def _joined(columns: list[NDArray[Any]]) -> NDArray[Any]:
     """One after the other; what is kept once in each of them, the same, is kept once again."""
     held = [column for column in columns if len(column)]
     if held and all(column.strides == (0,) and column[0] == held[0][0] for column in held):
-        return np.broadcast_to(held[0][0], sum(len(column) for column in held))
+        return repeated(held[0], sum(len(column) for column in held))
     return np.concatenate(columns)

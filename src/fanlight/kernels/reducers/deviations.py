@@ -59,9 +59,8 @@ class WholeMoments:
         assert values is not None
         present, groups = without_nulls(_unscaled(values), groups)
         sums: list[Any] = _SUMS.partial(present, times, groups, groups.sizes())
-        low, high = whole_words(present)
         means = _means(sums)
-        distance = _distance(low, high, means.centre[groups.codes], means.high[groups.codes])
+        distance = _from_means(*whole_words(present), means, groups.codes)
         np.multiply(distance, distance, out=distance)
         return [*sums, np.maximum(added(distance, groups) - sums[2] * means.rest * means.rest, 0.0)]
 
@@ -97,7 +96,8 @@ class _Means(NamedTuple):
     rest: Floats
 
     def take(self, rows: Ints) -> _Means:
-        return _Means(self.centre[rows], self.high[rows], self.rest[rows])
+        high = words.zeros(len(rows)) if words.is_small(self.high) else self.high[rows]
+        return _Means(self.centre[rows], high, self.rest[rows])
 
 
 def _means(sums: list[Any]) -> _Means:
@@ -108,6 +108,15 @@ def _means(sums: list[Any]) -> _Means:
     centre = floor + up
     carried = up & (centre == -words.GREATEST - 1)
     return _Means(centre, top + carried if carried.any() else top, (rest - up * count) / count)
+
+
+def _from_means(low: Ints, high: Ints, means: _Means, codes: Ints) -> Floats:
+    """How far whole numbers are from the centres of their groups."""
+    if words.is_small(high) and words.reach(low) <= words.EXACT:  # and so are their means
+        centres: Floats = means.centre.astype(np.float64)[codes]
+        return np.subtract(low, centres, out=centres)
+    own = means.take(codes)
+    return _distance(low, high, own.centre, own.high)
 
 
 def _apart(means: _Means, others: _Means) -> Floats:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GREATEST = 2**63 - 1
 _ZERO = bytes(8)
 _HALF, _MASK = 32, 0xFFFFFFFF
-_EXACT = 2**53
+EXACT = 2**53
 """Up to here a float64 holds every integer."""
 _SHORT = 2**31
 """Below this a divisor leaves remainders that have room for 32 more bits."""
@@ -121,11 +121,11 @@ def quotients(low: Ints, high: Ints, divisors: Ints) -> tuple[Ints, Ints, Ints]:
 
 def float_quotients(low: Ints, high: Ints, divisors: Ints) -> Floats:
     """Each number divided by its divisor, which is positive: the float64 nearest to the true quotient."""
-    if is_small(high) and reach(low) <= _EXACT:
+    if is_small(high) and reach(low) <= EXACT:
         near: Floats = low / divisors
         return near
     near = low / divisors
-    far = np.flatnonzero((high != 0) | (low > _EXACT) | (low < -_EXACT))
+    far = np.flatnonzero((high != 0) | (low > EXACT) | (low < -EXACT))
     near[far] = _rounded(low[far], high[far], divisors[far])
     return near
 
