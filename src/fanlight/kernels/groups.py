@@ -50,7 +50,8 @@ def repeated(column: NDArray[Any], count: int) -> NDArray[Any]:
     >>> repeated(np.array([7, 8]), 3).tolist(), repeated(np.array([7, 8]), 3).strides
     ([7, 7, 7], (0,))
     """
-    once: NDArray[Any] = np.ndarray((count,), column.dtype, column[:1], 0, (0,))
+    first = column[:1].copy()  # a view would keep the whole column
+    once: NDArray[Any] = np.ndarray((count,), column.dtype, first, 0, (0,))
     once.flags.writeable = False
     return once
 
