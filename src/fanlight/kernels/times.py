@@ -61,6 +61,7 @@ _BASIC = re.compile(
     re.ASCII,
 )
 
+_FEW = 1024  # up to so many numbers, asking costs more than looking
 _SMALL = 32  # below this many strings, halving costs more than reading one by one
 
 
@@ -140,12 +141,22 @@ def _of_counts(counts: pa.Array[Any], micros: int) -> tuple[Times, Faults]:
     """Whole numbers of `micros` microseconds each; judged before they are multiplied, so nothing overflows."""
     lowest, highest = -(-EARLIEST // micros), LATEST // micros
     values, faults = _without_nulls(counts)  # what is null is 0 here, and 0 is in range
-    if len(values) and (values.min() < lowest or values.max() > highest):
+    least, greatest = _extremes(counts, values)
+    if least < lowest or greatest > highest:
         outside = (values < lowest) | (values > highest)
         faults[outside] = Fault.OUT_OF_RANGE
         values = np.where(outside, 0, values)
     times = values.astype(np.int64, copy=False)
     return (times if micros == 1 else times * micros), faults
+
+
+def _extremes(counts: pa.Array[Any], values: NDArray[Any]) -> tuple[int, int]:
+    """The least and the greatest: of many numbers Arrow finds both at once, of few NumPy has them sooner."""
+    if len(values) < _FEW:
+        return (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    both = pc.min_max(counts)
+    least, greatest = both["min"].as_py(), both["max"].as_py()
+    return (0, 0) if least is None else (least, greatest)
 
 
 def _of_nanos(counts: pa.Array[Any]) -> tuple[Times, Faults]:

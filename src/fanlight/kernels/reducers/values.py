@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fanlight.kernels.groups import Bools, Column, Groups, Ints
 
 
+_INT64 = pa.int64()
+
+
 def dtype_of(kind: pa.DataType) -> np.dtype[Any] | None:
     """The NumPy dtype that holds values of `kind`; None for those that stay in Arrow.
 
@@ -99,7 +102,13 @@ def as_column(array: pa.Array, field: pa.Field) -> Column:
 
 def as_array(column: Column, field: pa.Field) -> pa.Array:
     """A column of partials as it is stored."""
-    return column if isinstance(column, pa.Array) else pa.array(column, field.type)
+    if isinstance(column, pa.Array):
+        return column
+    kind = field.type
+    if column.dtype == np.int64 and kind == _INT64 and column.flags.c_contiguous and len(column):
+        # as Arrow would do it, which first looks whether pandas knows the column
+        return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
+    return pa.array(column, kind)
 
 
 def added(column: NDArray[Any], groups: Groups) -> NDArray[Any]:
