@@ -47,6 +47,7 @@ class Player:
 
     def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
         self.operator = WindowOperator(spec, schema=schema)
+        self._schema = schema
 
     def step(self, step: Step) -> Outcome:
         """One step in, one outcome out."""
@@ -55,7 +56,9 @@ class Player:
         if step.end:
             operator.end()
         elif step.records:
-            operator.add(list(step.records), watermark=step.watermark, clock=step.clock, **said)
+            # times in a script are microseconds, whatever type the column has: so the columns are made here
+            records = pa.RecordBatch.from_pylist(list(step.records), schema=self._schema)
+            operator.add(records, watermark=step.watermark, clock=step.clock, **said)
         else:
             operator.advance(watermark=step.watermark, clock=step.clock, **said)
         after = operator.accounting.as_dict()
