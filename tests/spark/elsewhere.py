@@ -2,8 +2,8 @@
 
     python elsewhere.py FOLDER '{"master": "local-cluster[2,1,1024]"}'
 
-Sends the package along, reads one parquet file a micro-batch from FOLDER/in, and prints as JSON the rows of both, what
-the checkpoint holds, and where the workers had Fanlight from.
+Sends the package along, reads one parquet file a micro-batch from FOLDER/in, and prints as JSON the rows of both, the
+counts in the progress, what the checkpoint holds, and where the workers had Fanlight from.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import fanlight as fl
+from fanlight.spark.progress import counts
 from fanlight.spark.session import spark_session
 from fanlight.spark.shipping import ship
 
@@ -40,7 +41,8 @@ def source(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
 
 
-def streamed(spark: SparkSession, folder: Path) -> DataFrame:
+def streamed(spark: SparkSession, folder: Path) -> tuple[DataFrame, list[dict[str, int]]]:
+    """The rows of the stream, and the counts of its batches."""
     query = (
         declared(source(spark, folder))
         .df.writeStream.format("parquet")
@@ -49,7 +51,7 @@ def streamed(spark: SparkSession, folder: Path) -> DataFrame:
         .start(str(folder / "out"))
     )
     query.awaitTermination()
-    return spark.read.parquet(str(folder / "out"))
+    return spark.read.parquet(str(folder / "out")), [counts(progress) for progress in query.recentProgress]
 
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:
@@ -87,13 +89,15 @@ def main() -> None:
     ship(spark)  # what is there already is not sent again
     found = spark.range(1).mapInArrow(whereabouts, "path string").collect()
     batch = rows(declared(spark.read.schema(DDL).parquet(str(folder / "in"))).df)
-    stream = rows(streamed(spark, folder))
+    frame, counted = streamed(spark, folder)
+    stream = rows(frame)
     state = rows(fl.inspect(folder / "checkpoint", declared(source(spark, folder)), spark=spark).windows())
     told = {
         "kind": type(spark).__module__,
         "imported": found[0]["path"],
         "batch": batch,
         "stream": stream,
+        "counts": counted,
         "windows": state,
     }
     sys.stdout.write(json.dumps(told) + "\n")

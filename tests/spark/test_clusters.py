@@ -22,10 +22,9 @@ import pytest
 from pyspark import cloudpickle
 
 import fanlight as fl
-from fanlight.model.timestamp import END_OF_TIME
 from fanlight.spark import shipping
 from fanlight.spark.envelope import rows_of
-from fanlight.spark.leaving import FIRING
+from fanlight.spark.leaving import COUNTS, FIRING
 from fanlight.spark.shipping import archive, portable_function
 
 from . import elsewhere
@@ -103,10 +102,10 @@ def opened_elsewhere(function: Any, folder: Path) -> str:
 def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path)
+    told = opened_elsewhere(portable_function(rows_of(FIRING, SCHEMA)), tmp_path)
     assert "Call ship(spark) before a pipeline is declared" in told
     monkeypatch.setattr(shipping, "_luggage", [archive()])  # as after ship(spark)
-    assert opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path) == "[] True\n"
+    assert opened_elsewhere(portable_function(rows_of(FIRING, SCHEMA)), tmp_path) == "[] True\n"
 
 
 @pytest.mark.usefixtures("connect_port")
@@ -130,9 +129,11 @@ def test_a_cluster_gives_the_rows_of_the_embedded_engine(how: dict[str, str], ki
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["kind"] == kind
     assert ".zip" in told["imported"]
-    whole, streamed = stepped([]), stepped(BUNDLES)
-    whole.add(pa.concat_tables(BUNDLES), watermark=END_OF_TIME)
-    assert told["batch"] == elsewhere.listed(whole.take().to_pylist())
+    whole, streamed = elsewhere.declared(pa.concat_tables(BUNDLES)), stepped(BUNDLES)
+    assert told["batch"] == elsewhere.listed(whole.table().to_pylist())
+    totals = {name: sum(batch.get(name, 0) for batch in told["counts"]) for name in COUNTS}
+    assert totals == {name: count for name, count in streamed.accounting.as_dict().items() if name in COUNTS}
+    assert totals["received"] == sum(len(table) for table in BUNDLES)
     assert told["stream"] == elsewhere.listed(streamed.take().to_pylist())
     assert told["windows"] == elsewhere.listed(streamed.windows().to_pylist())
 

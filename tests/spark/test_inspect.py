@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from fanlight.operators.reading import Question
 from fanlight.spark.inspection import Inspection, inspect
 from fanlight.spark.manifest import Manifest, guard
 from fanlight.spark.session import PROVIDER
+from fanlight.spark.writing import durable_id
 
 pytestmark = pytest.mark.slow
 
@@ -290,6 +292,23 @@ def test_what_is_no_checkpoint_of_ours_is_named(spark: SparkSession, ran: Ran, t
         inspect(tmp_path / "own")
 
 
+def test_damaged_files_of_sparks_are_named(spark: SparkSession, ran: Ran, tmp_path: Path) -> None:
+    """Its word about the state, and about the query; nothing that Java or a parser says comes up alone."""
+    broken = tmp_path / "broken"
+    shutil.copytree(ran.checkpoint, broken)
+    assert durable_id(spark, str(broken)) == durable_id(spark, str(ran.checkpoint))
+    for content in ("", "{", "[]", '{"ID": 1}'):
+        (broken / "metadata").write_text(content)
+        (broken / ".metadata.crc").unlink(missing_ok=True)
+        with pytest.raises(fl.StateError, match=r"'metadata' of the .* is gone or damaged.*Restore the file"):
+            durable_id(spark, str(broken))
+    for file in (broken / "state").rglob("*"):
+        if "_metadata" in str(file) and file.is_file():
+            file.unlink() if file.name.endswith(".crc") else file.write_text("v2\n{")
+    with pytest.raises(fl.StateError, match=r"/state' that say what is in the state are gone or damaged"):
+        inspect(broken)
+
+
 def shown(*words: str) -> Result:
     app = typer.Typer()
     app.command()(show)
@@ -300,7 +319,7 @@ def test_the_command_line_shows_windows_and_messages(ran: Ran) -> None:
     told = shown(str(ran.checkpoint), "--key", "a", "--start", "2026-01-01T00:00:40Z")
     assert told.exit_code == 0, told.output
     assert "the state after batch 3" in told.output
-    assert "tumbling 10 s, by k" in told.output
+    assert "tumbling 10 s, lateness 15 s, by k" in told.output
     assert "13 received, 13 accepted, 0 duplicates, 0 dead letters" in told.output
     told = shown(str(ran.checkpoint), "--messages", "--key", "b", "--key", "c", "--json", "--limit", "2")
     assert [json.loads(line) for line in told.output.splitlines()] == [

@@ -18,7 +18,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import fanlight as fl
-from fanlight.model.timestamp import END_OF_TIME
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +78,21 @@ def without_keys(source: Any) -> fl.Result:
 def test_a_batch_dataframe_is_one_bundle_with_which_the_input_ends(spark: SparkSession, declared: Declared) -> None:
     table = pa.concat_tables(BUNDLES)
     fired = rows(declared(spark.createDataFrame(table.to_pandas(), DDL)).df)
-    assert fired == plain(stepped(declared, [(table, END_OF_TIME)]))
+    assert fired == plain(declared(table).table())
+
+
+def test_no_firing_is_called_the_last_before_the_input_has_ended(spark: SparkSession) -> None:
+    """The watermark of the bundle is 115 s, so [100, 110) closes with it and, with a minute of lateness, is not over;
+    [120, 130) closes with the end.
+    """
+    table = bundle((101, "a", 1), (120, "b", 2))
+    frame = spark.createDataFrame(table.to_pandas(), DDL).repartition(2, "k")
+    stream = fl.stream(frame, time="ts", delay="5 seconds").key_by("k")
+    result = stream.window(fl.tumbling("10 seconds"), lateness="1 minute").agg(n=fl.count())
+    assert [(row["k"], row["pane"]["is_last"]) for row in rows(result.df)] == [("a", False), ("b", True)]
+    shards = result.accounts.toArrow().to_pylist()
+    assert sum(row["received"] for row in shards) == 2
+    assert all(row["received"] for row in shards), "a shard that got nothing has no account"
 
 
 @pytest.mark.parametrize("declared", [tumbling, hopping_late, without_keys])

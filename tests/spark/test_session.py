@@ -43,6 +43,14 @@ def test_a_session_of_ours_lacks_nothing(spark: SparkSession) -> None:
     assert spark_session() is spark
 
 
+def test_settings_are_taken_by_their_names_also_with_underscores(spark: SparkSession) -> None:
+    """`_` stands for `.` in keywords only: said so, `access_key` would become `access.key`."""
+    settings = {"spark.fanlight.access_key": "of ours", "spark.fanlight.said": "by name"}
+    assert spark_session(settings=settings, spark_fanlight_said="by keyword", spark_fanlight_short="too") is spark
+    found = {name: spark.conf.get(f"spark.fanlight.{name}") for name in ("access_key", "said", "short")}
+    assert found == {"access_key": "of ours", "said": "by name", "short": "too"}
+
+
 def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     """A name that nobody knows would be set, kept and ignored."""
     jvm: Any = spark._jvm

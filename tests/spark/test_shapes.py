@@ -24,7 +24,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from fanlight.model.firing import Accumulation, Op
 from fanlight.model.kinds import WindowKind
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME
 from fanlight.model.watermarks import Explicit
 from fanlight.model.windows import Same, Window
 from fanlight.operators.plan import Plan
@@ -159,8 +158,8 @@ def stepped() -> list[Step]:
 
 
 def in_one() -> list[Step]:
-    """The step of a batch DataFrame: everything, and the end."""
-    return [Step(records=as_records(pa.concat_tables(bundles())), watermark=END_OF_TIME), Step(end=True)]
+    """The steps of a batch DataFrame: everything, acting on the watermark of all its records, and the end."""
+    return [Step(records=as_records(pa.concat_tables(bundles())), watermark=stepped()[-2].watermark), Step(end=True)]
 
 
 def as_records(table: pa.Table) -> tuple[Record, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from fanlight.errors import FanlightError, InputError
 from fanlight.model.document import to_document, words
+from fanlight.model.spec import WindowSpec
 from fanlight.operators.accounting import Accounting
 
 if TYPE_CHECKING:
@@ -42,12 +44,13 @@ def inspect(
     nothing to read.
     """
     try:
+        from fanlight.spark.columns import quoted
         from fanlight.spark.inspection import inspect as look
 
         seen = look(checkpoint, stage=stage)
         read = seen.messages if messages else seen.windows
         frame = read([_key(one, seen) for one in key] if key else None, start, end)
-        frame = frame.orderBy(*([seen.spec.time] if messages else ["window", *seen.spec.keys]))
+        frame = frame.orderBy(*map(quoted, [seen.spec.time] if messages else ["window", *seen.spec.keys]))
         _print_json(frame, limit) if as_json else _print_all(checkpoint, seen, frame, limit)
     except FanlightError as error:
         typer.echo(str(error), err=True)
@@ -74,8 +77,8 @@ def _print_json(frame: DataFrame, limit: int) -> None:
 def _print_all(checkpoint: str, seen: Inspection, frame: DataFrame, limit: int) -> None:
     console = Console(highlight=False)
     console.print(f"{checkpoint}: the state after batch {seen.batch}", soft_wrap=True)
-    console.print(f"  window   {words(to_document(seen.spec.window))}, by {', '.join(seen.spec.keys) or 'nothing'}")
-    console.print(f"  trigger  {words(to_document(seen.spec.trigger))}, {seen.spec.accumulation.value}")
+    for line in _declared(seen.spec):
+        console.print(line, soft_wrap=True)
     console.print(f"  records  {_counts(seen)}")
     rows = frame.limit(limit + 1).toArrow().to_pylist()
     table = Table(*frame.columns)
@@ -84,6 +87,13 @@ def _print_all(checkpoint: str, seen: Inspection, frame: DataFrame, limit: int) 
     console.print(table)
     if len(rows) > limit:
         console.print(f"There are more than these {limit}: see them with --limit.")
+
+
+def _declared(spec: WindowSpec) -> Iterator[str]:
+    """What the query was declared to do, a line each."""
+    late = f", lateness {spec.lateness}" if spec.lateness.micros else ""
+    yield f"  window   {words(to_document(spec.window))}{late}, by {', '.join(spec.keys) or 'nothing'}"
+    yield f"  trigger  {words(to_document(spec.trigger))}, {spec.accumulation.value}"
 
 
 def _counts(seen: Inspection) -> str:

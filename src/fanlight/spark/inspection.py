@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -31,11 +33,12 @@ from fanlight.operators.reading import (
     windows_table,
 )
 from fanlight.operators.shard import ShardOperator
+from fanlight.spark.envelope import SHARD
 from fanlight.spark.folder import Folder
 from fanlight.spark.leaving import COUNTS
 from fanlight.spark.manifest import Manifest, Stage, read_manifest
 from fanlight.spark.session import spark_session
-from fanlight.spark.shards import hashed_place, places_itself, places_of
+from fanlight.spark.shards import places_itself, places_of, with_hashed_places
 from fanlight.spark.shipping import portable_function
 from fanlight.spark.store import CHUNKS
 from fanlight.state.codec import decode
@@ -120,7 +123,7 @@ class Inspection:
             ]
             return [self._ids[place] for place in set(places_of(columns, len(keys), len(self._ids)).tolist())]
         frame = self._chunks.sparkSession.createDataFrame(list(keys), from_arrow_schema(pa.schema(fields)))
-        places = frame.select(hashed_place(self.spec.keys, len(self._ids))).distinct()
+        places = with_hashed_places(frame, self.spec.keys, len(self._ids), SHARD).select(SHARD).distinct()
         return [self._ids[row[0]] for row in places.collect()]
 
     def _read(self, chunks: DataFrame, schema: pa.Schema, read: Read) -> DataFrame:
@@ -198,8 +201,15 @@ def _last_batch(folder: Folder) -> int:
 
 def _operators(session: SparkSession, folder: Folder) -> list[int]:
     """The stateful operators of the query that are ours, the first stage first."""
-    found = session.read.format("state-metadata").load(folder.text).select("operatorId", "operatorProperties").collect()
-    ours = [row[0] for row in found if CHUNKS in _states(row[1])]
+    try:
+        frame = session.read.format("state-metadata").load(folder.text)
+        found = frame.select("operatorId", "operatorProperties").collect()
+        ours = [row[0] for row in found if CHUNKS in _states(row[1])]
+    except (PySparkException, Py4JError, ValueError, KeyError) as problem:
+        raise StateError(
+            f"inspect: the files under {folder.text + '/state'!r} that say what is in the state are gone or damaged. "
+            "Restore them from a copy of the checkpoint."
+        ) from problem
     if not ours:
         raise StateError(
             f"inspect: the checkpoint {folder.text!r} belongs to a query without a Fanlight pipeline. "

@@ -9,28 +9,30 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import TimestampType
 
-from fanlight.errors import InputError, SpecError
+from fanlight.errors import SpecError
 from fanlight.model.kinds import spans_keys
 from fanlight.model.spec import WindowSpec
 from fanlight.model.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
-from fanlight.model.triggers import AfterDelay, Every, OnSignal
+from fanlight.model.triggers import AfterDelay, Every
 from fanlight.model.watermarks import BoundedDisorder
 from fanlight.model.windows import TimeDomain
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.fingerprint import fingerprint
-from fanlight.operators.plan import Plan, require_column
+from fanlight.operators.plan import Plan
 from fanlight.operators.shard import ShardOperator
 from fanlight.operators.stages import next_schema
 from fanlight.operators.watermark import watermark_of
 from fanlight.spark import horizon
 from fanlight.spark.carrying import carried_schema, carrying
+from fanlight.spark.columns import with_column
 from fanlight.spark.envelope import ENVELOPE, FAR, SHARD, Sent, rows_of, seal, telling
+from fanlight.spark.fit import require_fit, require_names
 from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LEAVING, LEAVING_ARROW, LETTER, leaving_of
 from fanlight.spark.processor import ShardProcessor, passed, unpacked
+from fanlight.spark.progress import observed_as
 from fanlight.spark.session import require_settings
-from fanlight.spark.shards import even_ids, hashed_place, places_itself
+from fanlight.spark.shards import even_ids, places_itself, with_hashed_places
 from fanlight.spark.shipping import portable, portable_function, through
 from fanlight.spark.store import CHUNKS, KEYS, VALUES
 from fanlight.state.memory import MemoryStore
@@ -58,7 +60,7 @@ class SparkRun:
         self.stage: int = 1 if before is None else before.stage + 1
         if before is None:
             schema = to_arrow_schema(source.schema, timezone="UTC")
-            _require_fit(spec, source, schema)
+            require_fit(spec, source, schema)
             if source.isStreaming:
                 require_settings(source.sparkSession)
         else:
@@ -68,6 +70,7 @@ class SparkRun:
                     "positions close by none. Use a batch DataFrame, or the embedded engine."
                 )
             schema = next_schema(before.plan.result)
+        require_names(spec, source.sparkSession)
         self.plan = Plan.bind(spec, schema)
         partitions = int(source.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
         # where records are numbered as they arrive, one shard numbers them all
@@ -127,7 +130,7 @@ class SparkRun:
             functions.coalesce(functions.sum(functions.when(own, functions.col(count))), functions.lit(0)).alias(count)
             for count in COUNTS
         ]
-        return leaving.observe("fanlight" if self.before is None else f"fanlight_{self.stage}", *counts)
+        return leaving.observe(observed_as(self.stage), *counts)
 
     def _opened(self, kind: str, schema: pa.Schema) -> DataFrame:
         return through(self.leaving(), rows_of(kind, schema), from_arrow_schema(schema))
@@ -135,10 +138,12 @@ class SparkRun:
     def _packed(self, signals: str | None) -> DataFrame:
         """Chunks by shard; in a stream, with the clock of their batch."""
         known = horizon.found if self.source.isStreaming else _unmoved
-        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=self.source.isStreaming)
+        # the one bundle of a batch DataFrame acts on the watermark of all its records, where that can be seen
+        heartbeat = self.source.isStreaming or not self.spec.fires_once
+        sealed = seal(self.spec, self.plan.schema, self.ids, known, heartbeat=heartbeat)
         records = self._by_clock(self._records(signals))
         if not places_itself(self.plan.key_fields):
-            records = records.withColumn(SHARD, hashed_place(self.spec.keys, len(self.ids)))
+            records = with_hashed_places(records, self.spec.keys, len(self.ids), SHARD)
         packed = self._followed(through(records, sealed, ENVELOPE))
         if not self.source.isStreaming:
             return packed
@@ -158,9 +163,8 @@ class SparkRun:
         ahead = self.spec.ahead
         if ahead is None or self.before is not None or not self.source.isStreaming:
             return records
-        time = functions.unix_micros(functions.col(_quoted(self.spec.time)))
         limit = functions.unix_micros(functions.current_timestamp()) + functions.lit(min(ahead.micros, LATEST))
-        return records.withColumn(FAR, time > limit)
+        return with_column(records, FAR, [self.spec.time], lambda time: functions.unix_micros(time) > limit)
 
     def _records(self, signals: str | None) -> DataFrame:
         """What this stage reads."""
@@ -172,21 +176,21 @@ class SparkRun:
     def _followed(self, packed: DataFrame) -> DataFrame:
         """Chunks that Spark's watermark has followed, in the first stage of a stream.
 
-        The shards go by what the chunks tell them, a batch earlier than Spark would let them; Spark shows its own in a
-        query's progress, and nothing else needs it. What it followed is left behind, so that Spark holds no chunk to be
-        late.
+        The shards go by what the chunks tell them, a batch earlier than Spark would let them; Spark shows its own, and
+        the greatest event time, in a query's progress, and nothing else needs it. What it followed is left behind, so
+        that Spark holds no chunk to be late.
         """
         if self.before is not None or not self.source.isStreaming:
             return packed
-        reached = functions.timestamp_micros(functions.greatest(functions.col("watermark"), functions.lit(EARLIEST)))
-        if self.spec.window.domain is not TimeDomain.EVENT:
-            reached = functions.current_timestamp()
-        return packed.withColumn(_FOLLOWED, reached).withWatermark(_FOLLOWED, "0 seconds").drop(_FOLLOWED)
-
-
-def _quoted(name: str) -> str:
-    """A name as Spark takes it for that of one column, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
+        strategy, delay = self.spec.watermark, 0
+        reached = functions.current_timestamp()
+        if self.spec.window.domain is TimeDomain.EVENT and isinstance(strategy, BoundedDisorder):
+            delay = strategy.delay.micros
+            # where no record has come yet, the sum is far below all times
+            latest = functions.col("watermark") + functions.lit(delay)
+            reached = functions.timestamp_micros(functions.greatest(latest, functions.lit(EARLIEST)))
+        followed = packed.withColumn(_FOLLOWED, reached)
+        return followed.withWatermark(_FOLLOWED, f"{delay} microseconds").drop(_FOLLOWED)
 
 
 def _unmoved() -> Timestamp:
@@ -197,15 +201,21 @@ def _unmoved() -> Timestamp:
 def _whole(
     spec: WindowSpec, schema: pa.Schema, stage: int, *, panes: bool
 ) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
-    """What runs a shard of a batch DataFrame: all records are one bundle, and with it the input ends."""
+    """What runs a shard of a batch DataFrame: all records are one bundle, and then the input ends.
+
+    These are two steps, as they are elsewhere; a pane that fires once says the same in one.
+    """
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
         shard = ShardOperator(Plan.bind(spec, schema), MemoryStore(), panes=panes)
         before = replace(shard.accounting)
         come = table.sort_by([("origin", "ascending"), ("sequence", "ascending")]).to_pylist()
+        if all(row["kind"] == Sent.HEARTBEAT for row in come):
+            return LEAVING_ARROW.empty_table()
         bundle, folded = unpacked(shard, come)
         places = watermark_of(spec, START_OF_TIME, bundle.times) if bundle and spec.in_arrival_order else None
-        firings = [*shard.step(bundle, END_OF_TIME if places is None else places, folded=folded), *shard.end()]
+        told = END_OF_TIME if spec.fires_once else max(row["watermark"] for row in come)
+        firings = [*shard.step(bundle, told if places is None else places, folded=folded), *shard.end()]
         place = {"stage": stage, "batch": 0, "name": key[0].as_py()}
         leaving = leaving_of(shard, firings, before, **place)
         return pa.Table.from_pylist([*leaving, *passed(come)], schema=LEAVING_ARROW)
@@ -220,29 +230,3 @@ def _needs_clock(spec: WindowSpec) -> bool:
         for part in spec.trigger.walk()
     )
     return timed or spec.in_processing_time
-
-
-def _require_fit(spec: WindowSpec, source: DataFrame, schema: pa.Schema) -> None:
-    """Refuse what Spark cannot carry, before a query starts."""
-    if not isinstance(spec.watermark, BoundedDisorder) or spec.watermark.per_record or spec.watermark.every:
-        raise SpecError(
-            f"stream: Spark moves the watermark itself, and {type(spec.watermark).__name__} cannot be told to it. "
-            "Use delay='5 seconds' on a DataFrame, or the embedded engine."
-        )
-    if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
-        raise SpecError("trigger: on_signal() needs a caller, and a Spark query has none. Use the embedded engine.")
-    if spec.in_processing_time:
-        if not source.isStreaming:
-            raise SpecError(
-                "window: a batch DataFrame has no clock to cut processing-time windows by. Window by event time."
-            )
-        return
-    if spec.in_arrival_order:
-        return
-    require_column(schema, spec.time)
-    kind = source.schema[spec.time].dataType
-    if not isinstance(kind, TimestampType):
-        raise InputError(
-            f"stream: the time column {spec.time!r} is {kind.simpleString()}, and Spark's watermark needs a timestamp. "
-            f"Cast it, as in df.withColumn({spec.time!r}, col({spec.time!r}).cast('timestamp'))."
-        )

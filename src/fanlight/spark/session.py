@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -100,9 +101,17 @@ SETTINGS = (
 
 
 def spark_session(
-    master: str | None = "local[2]", *, partitions: int = 2, remote: str | None = None, **settings: str
+    master: str | None = "local[2]",
+    *,
+    partitions: int = 2,
+    remote: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    **more: str,
 ) -> SparkSession:
-    """A session with what `SETTINGS` says, on this machine or on `master`; further settings with `_` for `.`.
+    """A session with what `SETTINGS` says, on this machine or on `master`.
+
+    `settings` are further ones by their names, as in `settings={"spark.hadoop.fs.s3a.access_key": "…"}`; those whose
+    names have no underscore may be said with `_` for `.`, as in `spark_ui_enabled="false"`.
 
     `remote` makes it a Spark Connect session, as in `remote="local[2]"` or `remote="sc://host"`. Where `spark-submit`
     names the master, say `master=None`. `partitions` is how many tasks hold state; a checkpoint keeps the number it
@@ -116,7 +125,8 @@ def spark_session(
 
     wanted = {setting.name: setting.value for setting in SETTINGS if starts or not setting.at_start}
     wanted[PARTITIONS] = str(partitions)
-    wanted.update({name.replace("_", "."): value for name, value in settings.items()})
+    wanted.update({name.replace("_", "."): value for name, value in more.items()})
+    wanted.update(settings or {})
     builder = SparkSession.builder
     if remote is not None:
         builder = builder.remote(remote)

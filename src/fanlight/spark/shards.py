@@ -11,12 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import Column, functions
+from pyspark.sql import functions
+
+from fanlight.spark.columns import with_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
 
 _SEED = 42
 _MASK = 0xFFFFFFFF
@@ -46,9 +52,13 @@ def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.in
     return places.view(np.int64)
 
 
-def hashed_place(keys: Sequence[str], shards: int) -> Column:
-    """The place among `shards` of a row whose keys Spark hashes."""
-    return functions.pmod(functions.hash(*keys), functions.lit(shards))
+def with_hashed_places(frame: DataFrame, keys: Sequence[str], shards: int, column: str) -> DataFrame:
+    """The rows with one `column` more: the place among `shards` of each, whose keys Spark hashes."""
+
+    def place(*values: Column) -> Column:
+        return functions.pmod(functions.hash(*values), functions.lit(shards))
+
+    return with_column(frame, column, keys, place)
 
 
 def even_ids(shards: int, partitions: int) -> list[int]:

@@ -22,9 +22,11 @@ from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle
 
 from fanlight.errors import EngineError
+from fanlight.spark.columns import by_place, is_plain
 from fanlight.spark.private import kept_folder, remove_at_exit, remove_leftovers
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -128,7 +130,15 @@ def portable_function(function: F) -> F:
 
 def through(frame: DataFrame, function: Callable[[Any], Any], schema: StructType | str) -> DataFrame:
     """What `function` makes of the Arrow batches of a frame, on executors that may not have this package."""
-    return frame.mapInArrow(portable_function(function), schema)
+    names = frame.columns
+    if is_plain(names):
+        return frame.mapInArrow(portable_function(function), schema)
+
+    def named(batches: Iterator[pa.RecordBatch]) -> Any:
+        """Spark looks columns up by their names, so they go by their places."""
+        return function(batch.rename_columns(names) for batch in batches)
+
+    return by_place(frame).mapInArrow(portable_function(named), schema)
 
 
 @cache

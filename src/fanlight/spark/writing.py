@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from fanlight.errors import EngineError, SpecError, StateError
@@ -214,7 +215,7 @@ def durable_id(session: SparkSession, checkpoint: str) -> str:
     try:
         lines = [row[0] for row in session.read.text(f"{path}/metadata").collect()]
         return str(json.loads("".join(lines))["id"])
-    except (PySparkException, ValueError, KeyError, TypeError) as problem:
+    except (PySparkException, Py4JError, ValueError, KeyError, TypeError) as problem:
         raise StateError(
             f"The file 'metadata' of the checkpoint {checkpoint!r} is gone or damaged; Spark keeps there which query "
             "it is, and without that no sink knows whose batches it has. Nothing was written. Restore the file from a "
