@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fanlight.errors import StateError
 from fanlight.state.codec import decode, encode
-from fanlight.state.frame import Kind
+from fanlight.state.frame import FrameKind
 from fanlight.state.snapshot import decode_snapshot, encode_snapshot
 
 POINT = pa.struct([("x", pa.int64()), ("label", pa.string())])
@@ -123,7 +123,7 @@ class TestSameContentSameBytes:
         assert encode(chunk_of(sliced)) == encode(chunk_of(pa.array(texts[start:], pa.string())))
 
 
-VERSION = Kind.CHUNK.version
+VERSION = FrameKind.CHUNK.version
 
 
 class TestDamage:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.errors import StateError
-from fanlight.state.frame import Kind, framed, payload_of
+from fanlight.state.frame import FrameKind, framed, payload_of
 from fanlight.state.narrow import narrowed, widened
 
 _VIEWS: dict[pa.DataType, pa.DataType] = {
@@ -27,12 +27,12 @@ def encode(chunk: pa.RecordBatch, compression: str | None = None) -> bytes:
     >>> decode(encode(pa.record_batch({"n": [1, 2]}))).to_pydict()
     {'n': [1, 2]}
     """
-    return framed(Kind.CHUNK, [stream_of(chunk, compression)])
+    return framed(FrameKind.CHUNK, [stream_of(chunk, compression)])
 
 
 def decode(data: bytes) -> pa.RecordBatch:
     """The chunk that `encode` wrote; its columns may be views of `data`. A `StateError` says what is wrong with it."""
-    return batch_of(payload_of(Kind.CHUNK, data))
+    return batch_of(payload_of(FrameKind.CHUNK, data))
 
 
 def stream_of(chunk: pa.RecordBatch, compression: str | None = None) -> pa.Buffer:

@@ -20,7 +20,7 @@ _HEADER = struct.Struct("<4sHHQQ")
 _RESTORE = "Restore it from a copy that is whole, or start without it."
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame holds. Each kind has a version of its own."""
 
     CHUNK = 1
@@ -29,13 +29,13 @@ class Kind(IntEnum):
     @property
     def version(self) -> int:
         """The version that this Fanlight writes and reads."""
-        return {Kind.CHUNK: 3, Kind.SNAPSHOT: 4}[self]
+        return {FrameKind.CHUNK: 3, FrameKind.SNAPSHOT: 4}[self]
 
     def __str__(self) -> str:
         return self.name.lower()
 
 
-def framed(kind: Kind, parts: list[Any]) -> bytes:
+def framed(kind: FrameKind, parts: list[Any]) -> bytes:
     """These parts, one after the other, in a frame."""
     length, checksum = 0, 0
     for part in parts:
@@ -44,7 +44,7 @@ def framed(kind: Kind, parts: list[Any]) -> bytes:
     return b"".join([_HEADER.pack(_MAGIC, kind.version, kind, length, checksum), *parts])
 
 
-def payload_of(kind: Kind, data: bytes) -> memoryview:
+def payload_of(kind: FrameKind, data: bytes) -> memoryview:
     """What a frame of this kind holds.
 
     It is checked from the outside in, so that the message names the outermost thing that is wrong.
@@ -58,7 +58,7 @@ def payload_of(kind: Kind, data: bytes) -> memoryview:
         raise StateError(f"This {kind} is truncated: {len(data)} bytes are less than its header. {_RESTORE}")
     _, version, found, length, checksum = _HEADER.unpack_from(data)
     if found != kind:
-        other = str(Kind(found)) if found in iter(Kind) else f"thing of unknown kind {found}"
+        other = str(FrameKind(found)) if found in iter(FrameKind) else f"thing of unknown kind {found}"
         raise StateError(f"This is a {other} of Fanlight, not a {kind}. Check where it was read from.")
     if version != kind.version:
         raise StateError(

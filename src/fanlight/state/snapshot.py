@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from fanlight.errors import StateError
 from fanlight.state.codec import batch_of, stream_of
-from fanlight.state.frame import Kind, framed, payload_of
+from fanlight.state.frame import FrameKind, framed, payload_of
 from fanlight.state.store import Address
 
 _LENGTH = struct.Struct("<Q")
@@ -49,12 +49,12 @@ def encode_snapshot(chunks: Chunks, metadata: Mapping[str, Any]) -> bytes:
             f"snapshot: `metadata` cannot be written as JSON ({problem}). Use text, numbers, lists and dicts only."
         ) from problem
     padding = bytes(-len(text) % _ALIGNMENT)
-    return framed(Kind.SNAPSHOT, [_LENGTH.pack(len(text)), text, padding, *streams])
+    return framed(FrameKind.SNAPSHOT, [_LENGTH.pack(len(text)), text, padding, *streams])
 
 
 def decode_snapshot(data: bytes) -> tuple[dict[Address, pa.RecordBatch], dict[str, Any]]:
     """The chunks by address and the metadata that `encode_snapshot` wrote."""
-    payload = payload_of(Kind.SNAPSHOT, data)
+    payload = payload_of(FrameKind.SNAPSHOT, data)
     (length,) = _LENGTH.unpack_from(payload)
     place = _LENGTH.size + length
     said = json.loads(bytes(payload[_LENGTH.size : place]))
