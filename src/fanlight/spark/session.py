@@ -110,8 +110,8 @@ def spark_session(
 ) -> SparkSession:
     """A session with what `SETTINGS` says, on this machine or on `master`.
 
-    `settings` are further ones by their names, as in `settings={"spark.executorEnv.AWS_REGION": "eu-west-1"}`; those whose
-    names have no underscore may be said with `_` for `.`, as in `spark_ui_enabled="false"`.
+    `settings` are further ones by their names, as in `settings={"spark.executorEnv.AWS_REGION": "eu-west-1"}`; those
+    whose names have no underscore may be said with `_` for `.`, as in `spark_ui_enabled="false"`.
 
     `remote` makes it a Spark Connect session, as in `remote="local[2]"` or `remote="sc://host"`. Where `spark-submit`
     names the master, say `master=None`. `partitions` is how many tasks hold state; a checkpoint keeps the number it
