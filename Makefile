@@ -37,7 +37,7 @@ thorough: $(STAMP) ## the properties with many more examples, an interrupt at ev
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties tests/embedded/test_interrupts.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py tests/spark/test_faults.py
 
 integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases; installs them where it may
 	$(BIN)/python tests/integration/install.py
