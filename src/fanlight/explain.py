@@ -8,6 +8,7 @@ from fanlight.model.kinds import is_aligned
 from fanlight.model.sessions import Session
 from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
+from fanlight.model.triggers import AtWatermark
 from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.model.windows import TimeDomain
 
@@ -31,7 +32,7 @@ def stage_lines(spec: WindowSpec) -> Lines:
     windows    tumbling 1 min
     time       `ts`, event time, whole numbers in us
     watermark  0 s behind the greatest time seen
-    fires      at watermark, once for each pane
+    fires      once for each pane, when its window closes
     gives      n = count
     keeps      partial aggregates by slice, until the last window of a slice has expired
     """
@@ -85,9 +86,9 @@ def _followed(strategy: WatermarkStrategy) -> str:
 
 
 def _fires(spec: WindowSpec) -> str:
-    said = words(to_document(spec.trigger))
     if spec.fires_once:
-        return f"{said}, once for each pane"
+        return f"once for each pane, when its window {'closes' if isinstance(spec.trigger, AtWatermark) else 'expires'}"
+    said = words(to_document(spec.trigger))
     changed = ", only if the values changed" if spec.updated_only else ""
     stamped = "" if spec.firing_time is FiringTime.END else f", stamped with the {spec.firing_time.value} record"
     return f"{said}, {spec.accumulation.value}{changed}{stamped}"

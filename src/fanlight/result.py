@@ -152,7 +152,7 @@ class Result:
         windows    tumbling 1 min, lateness 1 h
         time       `ts`, event time; more than 1 d ahead of the clock is a dead letter
         watermark  5 s behind the greatest time seen
-        fires      at watermark, accumulating
+        fires      at watermark late (after 1), accumulating
         gives      n = count
         keeps      partial aggregates by slice, until the last window of a slice has expired
         """
