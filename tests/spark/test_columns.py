@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,8 @@ def test_a_name_is_one_column_whatever_is_in_it(spark: SparkSession, tmp_path: P
     bundles = [odd((1, "p", 1), (2, "q", 2), (12, "p", 4)), odd((33, "p", 8))]
     (tmp_path / "in").mkdir()
     for place, table in enumerate(bundles):
-        pq.write_table(table, tmp_path / "in" / f"{place}.parquet")
+        pq.write_table(table, file := tmp_path / "in" / f"{place}.parquet")
+        os.utime(file, (place, place))  # Spark reads files by their age
     source = spark.readStream.schema(from_arrow_schema(ODD)).option("maxFilesPerTrigger", 1)
     result = declared(source.parquet(str(tmp_path / "in")))
     checkpoint = str(tmp_path / "checkpoint")

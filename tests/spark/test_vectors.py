@@ -207,5 +207,5 @@ class Translation:
         columns = {field.name: pc.struct_field(record, field.name) for field in schema.field("record").type}
         columns[TIME] = pc.divide(columns[TIME].cast(pa.int64()), MILLISECOND)
         plain = pa.StructArray.from_arrays(list(columns.values()), fields=list(schema.field("record").type))
-        table = table.set_column(2, "record", plain).cast(schema)
+        table = table.set_column(table.schema.get_field_index("record"), "record", plain).cast(schema)
         return table.filter(pc.equal(pc.struct_field(record, LANE), RECORD)).combine_chunks().to_batches()
