@@ -110,7 +110,8 @@ def judge(
         return taken  # what becomes of a record depends on others of its key; their panes will tell
     verdict = _verdict(plan, lateness, taken)
     judged = verdict[1] if verdict is not None and lateness.judges_records else None
-    accounting.missed_windows += missed_windows(plan.slicing, slices, expired, judged)
+    if verdict is not None or plan.slicing.width > 1:  # a record with one window has missed none, if all are well
+        accounting.missed_windows += missed_windows(plan.slicing, slices, expired, judged)
     if verdict is None:
         return taken
     homeless, dead = verdict
