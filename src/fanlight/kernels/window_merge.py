@@ -11,7 +11,7 @@ from fanlight.kernels.groups import Bools, Ints
 from fanlight.kernels.keys import KeyCodes, encode_in_order
 from fanlight.kernels.pairs import Pairs
 from fanlight.kernels.slicing import Slicing, spread
-from fanlight.kernels.sliding import Stacks, by_slice
+from fanlight.kernels.sliding import SliceRows, Stacks, by_slice
 
 _FEW = 1 << 16
 """Up to this many (row, window) pairs are written out and merged at once."""
@@ -57,8 +57,17 @@ def _places(slicing: Slicing, windows: Ints, slices: Ints) -> tuple[Ints, Ints]:
 
 def _over_stacks(slicing: Slicing, fold: Fold, windows: Ints, rows: Sliced, found: KeyCodes) -> Panes:
     pairs = Pairs.of(rows.slices, found.codes, found.count)
-    stacks = Stacks(fold, found.count, slides=slicing.slides)
-    stacks.load(by_slice(*pairs.settle(fold.merge(rows.partials, pairs.groups))))
+    slices = by_slice(*pairs.settle(fold.merge(rows.partials, pairs.groups)))
+    owners, codes, merged = served(slicing, fold, windows, slices, found.count)
+    return owners, found.take(codes), merged
+
+
+def served(
+    slicing: Slicing, fold: Fold, windows: Ints, slices: dict[int, SliceRows], count: int
+) -> tuple[Ints, Ints, Partials]:
+    """The panes of these windows, which ascend, over two stacks: window, key code (of `count`), content."""
+    stacks = Stacks(fold, count, slides=slicing.slides)
+    stacks.load(slices)
     codes, parts = [], []
     for window in windows.tolist():
         value = stacks.serve(*slicing.members(window))
@@ -66,4 +75,4 @@ def _over_stacks(slicing: Slicing, fold: Fold, windows: Ints, rows: Sliced, foun
         codes.append(here)
         parts.append(value.take(here))
     owners = np.repeat(windows, [len(here) for here in codes])
-    return owners, found.take(np.concatenate(codes)), Partials.concat(parts)
+    return owners, np.concatenate(codes), Partials.concat(parts)

@@ -11,8 +11,9 @@ from fanlight.kernels.fold import Partials
 from fanlight.kernels.groups import Bools, Ints, ranked
 from fanlight.kernels.keys import densify, encode
 from fanlight.kernels.pairs import Pairs
-from fanlight.kernels.slicing import spread
-from fanlight.kernels.sliding import Stacks, by_slice
+from fanlight.kernels.slicing import covered, spread
+from fanlight.kernels.sliding import by_slice
+from fanlight.kernels.window_merge import served
 from fanlight.operators.folded import FoldedSlices, least_times
 from fanlight.operators.plan import Plan
 from fanlight.operators.taken import Taken
@@ -132,19 +133,10 @@ def _by_pane(
 
 
 def _over_stacks(plan: Plan, cells: Cells, partials: Partials) -> tuple[Ints, Ints, Partials, Ints]:
-    stacks = Stacks(plan.fold, cells.count, slides=plan.slicing.slides)
-    stacks.load(by_slice(cells.slices, cells.codes, partials))
-    present = np.unique(cells.slices)
-    _, windows = spread(*_live(cells, present))
-    found, codes, parts = [], [], []
-    for window in np.unique(windows).tolist():
-        value = stacks.serve(*plan.slicing.members(window))
-        here = np.flatnonzero(value.rows)
-        found.append(np.full(len(here), window))
-        codes.append(here)
-        parts.append(value.take(here))
-    merged = Partials.concat(parts)
-    return np.concatenate(found), np.concatenate(codes), merged, np.zeros(len(merged), np.int64)
+    windows = covered(*_live(cells, np.unique(cells.slices)))
+    slices = by_slice(cells.slices, cells.codes, partials)
+    owners, codes, merged = served(plan.slicing, plan.fold, windows, slices, cells.count)
+    return owners, codes, merged, np.zeros(len(merged), np.int64)
 
 
 def _live(cells: Cells, slices: Ints) -> tuple[Ints, Ints]:
