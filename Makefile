@@ -33,9 +33,9 @@ lint: $(STAMP) ## format, lint, types and import directions only
 quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure; the properties with fewer examples
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -p no:xdist -m "not slow" -x -q
 
-thorough: $(STAMP) ## the properties with many more examples, an interrupt at every line; on Spark every pipeline shape; kills, and damage to every kind of file
+thorough: $(STAMP) ## the properties with many more examples, an interrupt at every line; on Spark every pipeline shape and every graph; kills, and damage to every kind of file
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties tests/embedded/test_interrupts.py
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py tests/spark/test_graphs.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py tests/spark/test_faults.py
 
@@ -49,8 +49,10 @@ demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under
 example: $(STAMP) ## the README's ten lines, in this process: every firing of a window, and a dead letter
 	$(BIN)/python examples/ten_lines.py
 
-pictures: $(STAMP) ## draw docs/windows/*.svg anew, from examples/windows
+pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
 	$(BIN)/python -m fanlight.viz examples/windows docs/windows
+	$(BIN)/python -m fanlight.viz examples/sort.py docs
+	$(BIN)/python -m fanlight.viz examples/stages.py docs
 
 bench: $(STAMP) ## measure the engine on this machine
 	$(BIN)/python -m benchmarks

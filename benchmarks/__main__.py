@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rich.console import Console
 
-from benchmarks import firings, growth, hopping, peers, results, sliding, steps, tumbling
+from benchmarks import firings, growth, hopping, peers, results, sliding, sort, stages, steps, tumbling
 from benchmarks.figures import Figures, Scale
 from benchmarks.machine import one_core
 
@@ -58,6 +58,12 @@ def _kinds(scale: Scale) -> Printable:
     return run(scale)
 
 
+def _graph(scale: Scale) -> Printable:
+    from benchmarks.spark.graph import run  # as above
+
+    return run(scale)
+
+
 BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "tumbling": tumbling.run,
     "hopping": hopping.run,
@@ -66,10 +72,13 @@ BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "peers": peers.run,
     "sliding": sliding.run,
     "steps": steps.run,
+    "sort": sort.run,
+    "stages": stages.run,
     "spark": _spark,
     "kinds": _kinds,
+    "graph": _graph,
 }
-EVERY_CORE = {"spark", "kinds"}
+EVERY_CORE = {"spark", "kinds", "graph"}
 """Spark is measured on all cores, as its users have it; the engine alone on one."""
 
 

@@ -9,20 +9,18 @@ Both sides play the same bundles through the benchmarks of this checkout, so the
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.progress import track
 
 import fanlight as fl
 from benchmarks import results
+from benchmarks.checkouts import HERE, checked_out, environment
 from benchmarks.contestants import Bundles, fed, orders, pipeline, rows_of
 from benchmarks.data import Orders
 from benchmarks.figures import Scale, at_most, table
@@ -92,9 +90,9 @@ def main() -> None:
     turns = [(place, name) for place in range(chosen.rounds) for name in names]
     console = Console(stderr=True)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    with _checked_out(chosen.commit) as then:
+    with checked_out(chosen.commit) as then:
         for _, name in track(turns, f"{chosen.commit} and now", console=console, transient=True):
-            found[name].append((_played(then, name), _played(results.ROOM.parent, name)))
+            found[name].append((_played(then, name), _played(HERE, name)))
     text = _text(chosen.commit, chosen.rounds, found)
     Console().print(f"\n{text}", soft_wrap=True, markup=False, highlight=False)
     if not chosen.names:
@@ -123,24 +121,11 @@ def _seconds(name: str) -> float:
 
 def _played(checkout: Path, name: str) -> float:
     """What a play takes with the package of a checkout."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(results.ROOM.parent)])}
     command = [sys.executable, "-m", "benchmarks.against", "--play", name]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment(checkout), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{name}: the package of {checkout} could not play it.\n{done.stderr}")
     return float(done.stdout)
-
-
-@contextmanager
-def _checked_out(commit: str) -> Iterator[Path]:
-    """The files of a commit, in a folder that goes again."""
-    with TemporaryDirectory(prefix="fanlight-then-") as folder:
-        git = ["git", "-C", str(results.ROOM.parent), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", f"{folder}/then", commit], check=True)
-        try:
-            yield Path(folder, "then")
-        finally:
-            subprocess.run([*git, "remove", "--force", f"{folder}/then"], check=True)
 
 
 def _arguments() -> argparse.Namespace:

@@ -8,7 +8,7 @@ from benchmarks.data import Orders
 from benchmarks.figures import Figures, Scale, table
 from benchmarks.measure import side_by_side
 from benchmarks.totals import expected
-from fanlight.model.kinds import WindowKind
+from fanlight.model.windows.kind import WindowKind
 
 WINDOWS: dict[str, tuple[WindowKind, int, int]] = {
     "tumbling 1 min": (fl.tumbling("1 minute"), 60_000_000, 60_000_000),

@@ -12,20 +12,22 @@ from typer.testing import CliRunner
 
 import fanlight as fl
 from fanlight.cli.main import app
-from fanlight.spark.writing import write
+from fanlight.spark.write import write
 
 SECRET = "tea, bought by Ada"
 SALES = pa.table({"ts": pa.array([5], pa.timestamp("s", "UTC")), "product": [SECRET], "price": [7]})
 STREAM = fl.stream(SALES, time="ts", delay="5 s").key_by("product")
 WINDOWED = STREAM.window(fl.hopping("10 minutes", every="1 minute"), lateness="1 hour")
 PIPELINE = WINDOWED.agg(n=fl.count(), revenue=fl.sum("price"))
+PIPELINE_ONCE = STREAM.window(fl.tumbling("10 minutes")).agg(n=fl.count())
+IN_ORDER = STREAM.sort("price")
 
 
 # ── how they print ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    "said", [STREAM, WINDOWED, PIPELINE, PIPELINE.rewindow(), STREAM.reading], ids=lambda s: type(s)
+    "said", [STREAM, WINDOWED, PIPELINE, PIPELINE_ONCE.rewindow(), STREAM.origin, IN_ORDER], ids=lambda s: type(s)
 )
 def test_what_is_printed_describes_the_pipeline_and_never_its_data(said: object) -> None:
     assert SECRET not in repr(said)
@@ -43,6 +45,21 @@ def test_explain_tells_of_every_stage() -> None:
     first, second = once.rewindow().agg(best=fl.max("n")).explain().split("\n\n")
     assert first == once.explain()
     assert "reads      the results of the stage before" in second
+
+
+def test_explain_tells_of_a_sort() -> None:
+    assert IN_ORDER.explain().splitlines() == [
+        "runs       in this process, in one shard",
+        "reads      a Table of `ts`, `product`, `price`",
+        "keys       `product`",
+        "time       `ts`, event time; more than 1 d ahead of the clock is a dead letter",
+        "watermark  5 s behind the greatest time seen",
+        "order      by time, then by `price`, then as they came; the rows of a shard, and so of a key, in one order",
+        "fires      each row once, when the watermark has passed it",
+        "gives      the columns that came",
+        "keeps      the rows that the watermark has not passed",
+    ]
+    assert "as they came; all rows in one order" in STREAM.sort(order="total").explain()
 
 
 @pytest.mark.parametrize(
@@ -89,11 +106,12 @@ def test_explain_says_how_the_watermark_follows(strategy: Any, said: str) -> Non
 # ── what they answer to ──────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("pipeline", [PIPELINE, IN_ORDER], ids=["windows", "sort"])
 @pytest.mark.parametrize("name", ["df", "accounts"])
-def test_what_only_spark_has_is_no_attribute_in_this_process(name: str) -> None:
-    assert not hasattr(PIPELINE, name)
+def test_what_only_spark_has_is_no_attribute_in_this_process(pipeline: fl.RowResult[Any], name: str) -> None:
+    assert not hasattr(pipeline, name)
     with pytest.raises(fl.OtherEngine, match=f"{name}: this pipeline reads no Spark DataFrame"):
-        getattr(PIPELINE, name)
+        getattr(pipeline, name)
     assert issubclass(fl.OtherEngine, fl.SpecError)
 
 
@@ -128,8 +146,11 @@ def anything(value: object) -> Any:
             lambda: STREAM.key_by(anything(["shop", "product"])),
             r"key_by: .* is a list.* Write key_by\('shop', 'product'\)",
         ),
+        (lambda: STREAM.sort(anything(["price", "ts"])), r"sort: .* is a list.* Write sort\('price', 'ts'\)"),
+        (lambda: STREAM.sort(order=anything("price")), r"sort: `order` \('price'\).* 'shard', or 'total'"),
+        (lambda: STREAM.sort("ts"), r"sort: 'ts' is the time.* Leave it out"),
         (lambda: STREAM.key_by(anything(3)), r"key_by: 3 is a int, not the name of a column"),
-        (lambda: PIPELINE.rewindow().key_by(anything(["n"])), r"Write key_by\('n'\)"),
+        (lambda: PIPELINE_ONCE.rewindow().key_by(anything(["n"])), r"Write key_by\('n'\)"),
         (
             lambda: STREAM.window(anything("1 minute")),
             r"window: '1 minute' is no kind of window.* window\(tumbling\('1 minute'\)\)",
@@ -152,6 +173,7 @@ def test_a_wrong_argument_is_named_with_the_right_one(mistake: Any, said: str) -
         (STREAM, "trigger", r"say window\(…\) first"),
         (STREAM, "flatten", r"A stream has no 'flatten'\.$"),
         (WINDOWED, "key_by", r"A windowed stream has no 'key_by': say key_by\(…\) before window\(…\)"),
+        (WINDOWED, "sort", r"A windowed stream has no 'sort': say sort\(…\) in the place of window\(…\) and agg\(…\)"),
         (WINDOWED, "table", r"A windowed stream has no 'table': say agg\(…\) first, as in agg\(n=count\(\)\)\.table"),
         (WINDOWED, "flatten", r"A windowed stream has no 'flatten'\.$"),
     ],

@@ -14,31 +14,42 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from benchmarks import reading
 
 import fanlight
 from fanlight import errors
-from fanlight.model import (
-    aggregate,
-    aggregates,
-    aggregates_approximate,
-    aggregates_code,
-    aggregates_composite,
-    aggregates_paired,
-    aggregates_single,
-    retention,
-    triggers,
-    watermarks,
-    windows,
-)
+from fanlight.model import aggregates, retention, triggers
+from fanlight.model.aggregates import aggregate, approximate, code, composed, paired, single
 from fanlight.model.semantics import Semantics
+from fanlight.model.time import watermarks
+from fanlight.model.windows import (
+    calendar,
+    counting,
+    cumulating,
+    custom,
+    global_window,
+    hopping,
+    session,
+    sliding,
+    tumbling,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "fanlight"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 DOCS = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md")))
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+HOW_IT_WORKS = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
 PEERS = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
 
 LONGEST = 400
+MOST_PLACES = 15
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+PEEKING = {"getattr", "setattr", "delattr"}
 TERMINAL_AND_FILES = {"yaml", "typer", "rich"}
 
 
@@ -70,7 +81,8 @@ def own(module: ModuleType, name: str, value: object) -> bool:
     return not name.startswith("_") and value.__module__ == module.__name__
 
 
-AGGREGATES = (aggregates_approximate, aggregates_code, aggregates_composite, aggregates_paired, aggregates_single)
+AGGREGATES = (approximate, code, composed, paired, single)
+WINDOWS = (calendar, counting, cumulating, custom, global_window, hopping, session, sliding, tumbling)
 AGGREGATE_WORDS = [name for module in AGGREGATES for name in functions(module)]
 TRIGGERS = [name for name in classes(triggers) if name != "Trigger"]
 TRIGGER_WORDS = functions(triggers)
@@ -102,7 +114,7 @@ class TestPublicNames:
         }
         assert {name for name in brought if not name.startswith("_")} <= set(fanlight.__all__)
 
-    @pytest.mark.parametrize("module", [*AGGREGATES, retention, triggers, watermarks, windows])
+    @pytest.mark.parametrize("module", [*AGGREGATES, retention, triggers, watermarks, *WINDOWS])
     def test_every_word_of_the_model_is_public(self, module: ModuleType) -> None:
         assert set(functions(module)) <= set(fanlight.__all__)
 
@@ -143,6 +155,53 @@ class TestSources:
         assert not refused & imports(path)
 
 
+class TestKindsOfWindows:
+    def test_few_places_of_the_engine_ask_which_one_it_is(self) -> None:
+        places = reading.places_asking_for_kinds(PACKAGE.parent)
+        assert len(places) <= MOST_PLACES, f"let the kind answer for itself:\n{reading.tell(places)}"
+
+    def test_each_way_to_ask_is_counted(self, tmp_path: Path) -> None:
+        """One line each, in a file of the engine; the same in a kind's own file is nobody else's business."""
+        asks = [
+            "isinstance(kind, Session | Sliding)",  # two
+            "type(kind) is Tumbling",
+            "kind.__name__ == 'Hopping'",
+            "spec.window.is_aligned",
+            "spec.window.domain is None",
+            "part.domain",  # a trigger's: not counted
+        ]
+        matched = "match kind:\n    case Counting(): pass\n"
+        for file in ("operators/shard.py", "operators/window/session/merge.py"):
+            path = tmp_path / "fanlight" / file
+            path.parent.mkdir(parents=True)
+            path.write_text("\n".join([*asks, matched]), encoding="utf-8")
+        assert [(place.line, place.asks) for place in reading.places_asking_for_kinds(tmp_path)] == [
+            (1, "isinstance Session"),
+            (1, "isinstance Sliding"),
+            (2, "type is Tumbling"),
+            (3, "class name"),
+            (4, "is_aligned"),
+            (5, "domain"),
+            (8, "case Counting"),
+        ]
+
+
+class TestTests:
+    """What a test sees, whoever uses the thing sees: then the inside may be made anew, and the test still holds."""
+
+    @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+    def test_no_test_patches_or_imports_what_is_private(self, path: Path) -> None:
+        """That none reads a private attribute is the linter's to see (SLF)."""
+        private = []
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fanlight"):
+                private += [alias.name for alias in node.names if is_private(alias.name)]
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in PEEKING:
+                named = [word.value for word in node.args if isinstance(word, ast.Constant)]
+                private += [word for word in named if isinstance(word, str) and is_private(word.rpartition(".")[2])]
+        assert not private, f"{', '.join(private)}: make it a parameter that is public, or see it from outside"
+
+
 class TestDocs:
     @pytest.mark.parametrize("name", TRIGGERS + TRIGGER_WORDS)
     def test_every_trigger_is_explained(self, name: str) -> None:
@@ -170,6 +229,37 @@ class TestDocs:
             (peer, name): spelled(preset, name) for peer, preset in Semantics.PRESETS.items() for name in FIELDS
         }
 
+    def test_every_folder_has_a_line(self) -> None:
+        folders = {f"{named(path.parent)}/" for path in SOURCES if path.parent != PACKAGE}
+        rooms = HOW_IT_WORKS.partition("## The rooms")[2].partition("## To add")[0]
+        assert set(re.findall(r"^\| `([\w/]+/)` \|", rooms, re.MULTILINE)) == folders
+
+    def test_every_file_that_it_names_is_there(self) -> None:
+        """`<kind>` and `<name>` stand for what somebody adds."""
+        rooms = "|".join(sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
+        paths = re.findall(rf"`((?:fanlight/)?(?:{rooms})/[\w/]+(?:\.py)?|fanlight/\w+\.py)`", HOW_IT_WORKS)
+        missing = [path for path in paths if not (PACKAGE / path.removeprefix("fanlight/")).exists()]
+        assert len(paths) > 50
+        assert not missing, f"docs/how-it-works.md: {', '.join(missing)}"
+
+    def test_the_glossary_has_every_class_of_the_operators(self) -> None:
+        trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / "operators").rglob("*.py")]
+        public = [n.name for tree in trees for n in tree.body if isinstance(n, ast.ClassDef) and n.name[0] != "_"]
+        rows = re.findall(r"^\| (`.*?) \|", GLOSSARY.partition("### Classes of `operators`")[2], re.MULTILINE)
+        named = [name.strip("`") for row in rows for name in row.split(", ")]
+        assert len(named) == len(set(named))
+        without, gone = sorted(set(public) - set(named)), sorted(set(named) - set(public))
+        assert not without, f"docs/glossary.md has no row for {', '.join(without)}, under Code"
+        assert not gone, f"docs/glossary.md has rows for {', '.join(gone)}, which are not there"
+
+    def test_no_word_of_the_glossary_is_there_twice(self) -> None:
+        words = re.findall(r"^\| (.*?) \|", GLOSSARY, re.MULTILINE)
+        each = [word for row in words for word in row.split(", ") if word not in ("word", "class")]
+        assert len(set(each)) == len(each)
+
+    def test_the_table_of_what_one_reads_is_what_the_script_counts(self) -> None:
+        assert reading.table() in HOW_IT_WORKS, f"docs/how-it-works.md should say:\n{reading.table()}"
+
     def test_the_readme_shows_the_example_that_runs(self) -> None:
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         shown = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
@@ -196,6 +286,41 @@ class TestDocs:
         for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+    def test_every_test_that_a_page_names_exists(self) -> None:
+        """A path alone, `path::name`, `path::Class::name`; and `::name` is of the path named last before it."""
+        named = []
+        for page in PAGES:
+            path = ""
+            for file, name in re.findall(r"(tests/[\w/]+\.py)?((?:::\w+)*)", page.read_text(encoding="utf-8")):
+                path = file or path
+                named += [(path, name)] if file or name else []
+        assert len(named) > 50, "the pages name the tests that show what they say; here hardly one was found"
+        missing = [path + name for path, name in named if not in_file(path, tuple(filter(None, name.split("::"))))]
+        assert not missing, f"no such test: {', '.join(missing)}"
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def in_file(path: str, names: tuple[str, ...]) -> bool:
+    """Whether a file exists and has these names, each inside the one before it."""
+    body = ast.parse((ROOT / path).read_text(encoding="utf-8")).body if (ROOT / path).is_file() else None
+    for name in names:
+        body = next((inner(node) for node in body or () if name in defined(node)), None)
+    return body is not None
+
+
+def defined(node: ast.stmt) -> list[str]:
+    """The names that a statement defines."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [getattr(node, "name", "")] + [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def inner(node: ast.stmt) -> list[ast.stmt]:
+    """The statements inside a class; nothing of a function or a constant has a name of its own."""
+    return node.body if isinstance(node, ast.ClassDef) else []
 
 
 def spelled(preset: Semantics, field: str) -> str:

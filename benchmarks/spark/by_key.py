@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-LEAVING = "key bigint, start bigint, n bigint, revenue double, highest double"
+OUTPUT = "key bigint, start bigint, n bigint, revenue double, highest double"
 """A closed minute of one key; `start` in milliseconds."""
 
 _MINUTE = 60_000

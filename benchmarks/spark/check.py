@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.few import FEW
-from benchmarks.spark.play import source
+from benchmarks.spark.play import asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +19,7 @@ def check(spark: SparkSession, contestant: Contestant, room: Path) -> None:
     It is the first time a contestant runs, so it also wakes the Python workers and has the code compiled.
     """
     name = "checked"
-    rows = contestant.query(source(spark, FEW, room))
+    rows = asked(spark, contestant, FEW, room)
     query = rows.writeStream.format("memory").queryName(name).outputMode("append").trigger(availableNow=True).start()
     query.awaitTermination()
     ours = contestant.windows.found(spark.table(name).toArrow(), repeats=contestant.repeats)

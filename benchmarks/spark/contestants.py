@@ -38,11 +38,14 @@ class Contestant:
 
     name: str
     windows: Windows
-    query: Callable[[DataFrame], DataFrame]
+    query: Callable[..., DataFrame]
+    """Takes a DataFrame for each input."""
     files: Files
     warm: int
     repeats: bool = False
     """Whether a pane may leave more than once."""
+    inputs: int = 1
+    """How many inputs the rows of the files come in."""
 
 
 def orders(source: DataFrame) -> fl.Stream:

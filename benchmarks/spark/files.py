@@ -10,9 +10,10 @@ rows cost, so smaller batches would be no fair way to save time.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -34,17 +35,25 @@ class Files:
     orders: Orders | Visits
     cut: int = 10
     first: int = 10
+    part: int = 0
+    parts: int = 1
+    """Every row of a file, or every second one, beginning with that of `part`."""
 
     @property
     def rows(self) -> int:
         """How many rows are played."""
-        return self.orders.rows * self.first // self.cut
+        return self.orders.rows * self.first // self.cut // self.parts
+
+    def parted(self, parts: int) -> tuple[Files, ...]:
+        """The same rows as so many inputs."""
+        return tuple(replace(self, part=part, parts=parts) for part in range(parts))
 
     def folder(self, room: Path) -> Path:
         """The folder that holds what is played and nothing else; made once."""
-        whole = room / f"{self.orders.name}-{self.cut}"
+        share = "" if self.parts == 1 else f"-{self.part}-of-{self.parts}"
+        whole = room / f"{self.orders.name}-{self.cut}{share}"
         if not whole.exists():
-            _write(self.orders.bundles(), self.cut, whole)
+            _write(self.orders.bundles(), self.cut, whole, self.part, self.parts)
         if self.first == self.cut:
             return whole
         part = room / f"{whole.name}-{self.first}"
@@ -55,8 +64,10 @@ class Files:
         return part
 
 
-def _write(bundles: list[pa.RecordBatch], cut: int, folder: Path) -> None:
+def _write(bundles: list[pa.RecordBatch], cut: int, folder: Path, part: int, parts: int) -> None:
     table = pa.Table.from_batches(bundles)
+    if parts > 1:
+        table = table.take(pa.array(np.arange(part, len(table), parts)))
     folder.mkdir()
     for place in range(cut):
         start, end = (len(table) * border // cut for border in (place, place + 1))

@@ -15,7 +15,7 @@ from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.files import Files
 from benchmarks.spark.load import Load
 from benchmarks.spark.report import SPEEDS, SparkFigures, speeds
-from benchmarks.spark.rounds import Taken, side_by_side
+from benchmarks.spark.rounds import Accepted, side_by_side
 from benchmarks.spark.session import session
 from benchmarks.visits import Visits
 
@@ -80,7 +80,7 @@ def _of_sessions(windows: sessions.SessionWindows, files: Files) -> Contest:
     return Contest((ours, sessions.native(NATIVE, windows, files, _CUT - 1)), SESSIONS)
 
 
-def _bars(taken: list[tuple[Contest, Taken]]) -> str:
+def _bars(taken: list[tuple[Contest, Accepted]]) -> str:
     """What was promised, and what was found."""
     rows = []
     for contest, found in taken:
@@ -90,7 +90,7 @@ def _bars(taken: list[tuple[Contest, Taken]]) -> str:
     return table(["Fanlight", "ratio", "bar"], rows)
 
 
-def _speeds(contest: Contest, taken: Taken) -> str:
+def _speeds(contest: Contest, taken: Accepted) -> str:
     rows = [
         [*speeds(taken, name, OURS), f"{median(played.state for played in plays) / 1e6:.1f}"]
         for name, plays in taken.plays.items()

@@ -58,12 +58,15 @@ class Played:
         return median(batch.milliseconds for batch in self.batches[self.warm :])
 
 
-def source(spark: SparkSession, files: Files, room: Path) -> DataFrame:
-    """The files as a stream, one a micro-batch."""
-    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(files.folder(room)))
+def asked(spark: SparkSession, contestant: Contestant, files: Files, room: Path) -> DataFrame:
+    """The query of a contestant over files, as a stream for each of its inputs, one a micro-batch."""
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+    return contestant.query(*(reader.parquet(str(part.folder(room))) for part in files.parted(contestant.inputs)))
 
 
-def rehearse(spark: SparkSession, contestant: Contestant, room: Path) -> float:
+def rehearse(
+    spark: SparkSession, contestant: Contestant, room: Path, shortest: float = _SHORTEST, longest: float = _LONGEST
+) -> float:
     """Let a contestant play, again and again, until Java's compiler is nearly done; how many seconds that took.
 
     A query that runs for days is warm. The compiler of Java takes a core or more of a new query's time, and with
@@ -71,12 +74,12 @@ def rehearse(spark: SparkSession, contestant: Contestant, room: Path) -> float:
     """
     began = looked = monotonic()
     query, compiled = None, _compiled(spark)
-    while looked - began < _LONGEST:
+    while looked - began < longest:
         if query is None or not query.isActive:
             query, _ = _started(spark, contestant, room)
-        query.awaitTermination(_LOOK)
+        query.awaitTermination(min(_LOOK, max(1, longest - (looked - began))))  # Spark refuses to wait for 0 ms
         before, compiled, last, looked = compiled, _compiled(spark), looked, monotonic()
-        if looked - began >= _SHORTEST and compiled - before < _LITTLE * (looked - last):
+        if looked - began >= shortest and compiled - before < _LITTLE * (looked - last):
             break
     if query is not None:
         query.stop()
@@ -106,7 +109,7 @@ def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
 
 def _started(spark: SparkSession, contestant: Contestant, room: Path) -> tuple[StreamingQuery, Path]:
     checkpoint = Path(mkdtemp(prefix="checkpoint-", dir=room))  # what a stopped query still writes is in no one's way
-    rows = contestant.query(source(spark, contestant.files, room))
+    rows = asked(spark, contestant, contestant.files, room)
     writer = rows.writeStream.format("noop").outputMode("append").trigger(availableNow=True)
     return writer.option("checkpointLocation", str(checkpoint)).start(), checkpoint
 

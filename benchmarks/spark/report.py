@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from benchmarks.figures import Scale
 from benchmarks.machine import described
-from benchmarks.spark.rounds import Taken
+from benchmarks.spark.rounds import Accepted
 from benchmarks.spark.session import MASTER
 
 SPEEDS = ("rows in", "rows out", "ms a batch", "M rows/s", "Fanlight to it")
 """What `speeds` tells of each contestant."""
 
 
-def speeds(taken: Taken, name: str, ours: str) -> list[str]:
+def speeds(taken: Accepted, name: str, ours: str) -> list[str]:
     """A contestant's line in a table of speeds, with `ours` for comparison."""
     return [
         name,

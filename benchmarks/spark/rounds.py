@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Accepted:
     """What contestants took, round by round, by name."""
 
     plays: dict[str, list[Played]]
@@ -47,7 +47,7 @@ class Taken:
         return sum(batch.rows_out for batch in played.batches[played.warm :])
 
 
-def side_by_side(spark: SparkSession, contestants: Sequence[Contestant], rounds: int, room: Path) -> Taken:
+def side_by_side(spark: SparkSession, contestants: Sequence[Contestant], rounds: int, room: Path) -> Accepted:
     """Let the contestants take turns, each after a rehearsal."""
     console = Console(stderr=True, highlight=False)
     for contestant in contestants:
@@ -65,7 +65,7 @@ def side_by_side(spark: SparkSession, contestants: Sequence[Contestant], rounds:
                 soft_wrap=True,
             )
     _require_alike(contestants, plays)
-    return Taken(plays)
+    return Accepted(plays)
 
 
 def _require_alike(contestants: Sequence[Contestant], plays: dict[str, list[Played]]) -> None:

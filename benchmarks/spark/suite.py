@@ -14,7 +14,7 @@ from benchmarks.spark.contests import BY_KEY, EARLY, OURS, OURS_MANY, PATIENT, T
 from benchmarks.spark.load import Load
 from benchmarks.spark.play import Played, play
 from benchmarks.spark.report import SPEEDS, SparkFigures, speeds
-from benchmarks.spark.rounds import Taken, side_by_side
+from benchmarks.spark.rounds import Accepted, side_by_side
 from benchmarks.spark.session import session
 
 States = dict[str, tuple[float, float]]
@@ -45,7 +45,7 @@ def run(scale: Scale) -> SparkFigures:
     return SparkFigures("spark", scale, tables, load.others)
 
 
-def _bars(tumbling: Taken, hopping: Taken, small: Taken, states: States) -> str:
+def _bars(tumbling: Accepted, hopping: Accepted, small: Accepted, states: States) -> str:
     """What was promised, and what was found."""
     at_least = (
         ("tumbling 1 min, to Spark's", tumbling.ratio(OURS, THEIRS), 0.8),
@@ -65,11 +65,11 @@ def _bars(tumbling: Taken, hopping: Taken, small: Taken, states: States) -> str:
     return table(["Fanlight", "ratio", "bar"], rows)
 
 
-def _speeds(windows: str, taken: Taken) -> str:
+def _speeds(windows: str, taken: Accepted) -> str:
     return table([windows, *SPEEDS], [speeds(taken, name, OURS) for name in taken.plays])
 
 
-def _batches(taken: Taken) -> str:
+def _batches(taken: Accepted) -> str:
     rows = [[name, f"{taken.milliseconds(name):,.0f}"] for name in taken.plays]
     return table(["tumbling 1 min, batches of 1,000 rows", "ms a batch"], rows)
 

@@ -13,7 +13,7 @@ import fanlight as fl
 from benchmarks.spark.contestants import DELAY, Contestant, orders
 from benchmarks.spark.few import few, last_watermark
 from benchmarks.spark.files import Files
-from benchmarks.spark.trailing_by_key import LEAVING, TrailingProcessor
+from benchmarks.spark.trailing_by_key import OUTPUT, TrailingProcessor
 from benchmarks.trailing import Trailing
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def by_key(name: str, windows: TrailingWindows, files: Files, warm: int) -> Cont
 
     def query(source: DataFrame) -> DataFrame:
         groups = source.withWatermark("ts", DELAY).groupBy("key")
-        rows = groups.transformWithStateInPandas(TrailingProcessor(), LEAVING, "append", "eventTime")
+        rows = groups.transformWithStateInPandas(TrailingProcessor(), OUTPUT, "append", "eventTime")
         end = functions.timestamp_micros(functions.col("time") + 1).alias("end")
         return rows.select("key", functions.struct(end).alias("window"), "average")
 

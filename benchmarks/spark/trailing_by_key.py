@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-LEAVING = "key bigint, time bigint, average double"
+OUTPUT = "key bigint, time bigint, average double"
 """The average of one key's records up to one of them; `time` in microseconds."""
 
 _LENGTH = 60_000_000

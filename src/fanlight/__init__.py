@@ -8,7 +8,10 @@ domain=<TimeDomain.EVENT: 'event'>, gaps=False)
 
 from importlib.metadata import version as _version
 
-from fanlight.embedded.standalone import WindowOperator
+from fanlight.checkpoint import inspect
+from fanlight.embedded.composite import CompositeOperator
+from fanlight.embedded.standalone import StandaloneOperator
+from fanlight.embedded.window_operator import WindowOperator
 from fanlight.errors import (
     BackPressure,
     EngineError,
@@ -21,6 +24,7 @@ from fanlight.errors import (
     StateError,
     VectorError,
 )
+from fanlight.inputs import stream
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -56,18 +60,16 @@ from fanlight.model.aggregates import (
     variance,
     weighted_avg,
 )
-from fanlight.model.calendar import Calendar, CalendarUnit, calendar
-from fanlight.model.counting import Counting, Scope, counting
-from fanlight.model.cumulating import Cumulating, cumulating
-from fanlight.model.custom import Custom, custom
-from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
-from fanlight.model.letters import Reason
+from fanlight.model.reason import Reason
 from fanlight.model.retention import Retention, retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
-from fanlight.model.sessions import Session, session, tuple_session
-from fanlight.model.sliding import Anchor, Sliding, sliding
-from fanlight.model.spec import TimeUnit, WindowSpec
+from fanlight.model.sort import SortSpec
+from fanlight.model.spec import WindowSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import Explicit, bounded_disorder, control, fixed_distance, several, stream_time
 from fanlight.model.triggers import (
     Trigger,
     after,
@@ -84,11 +86,22 @@ from fanlight.model.triggers import (
     samza_policies,
     until,
 )
-from fanlight.model.watermarks import Explicit, bounded_disorder, fixed_distance, several, stream_time
-from fanlight.model.windows import TimeDomain, Window, global_window, hopping, tumbling
+from fanlight.model.windows.calendar import Calendar, CalendarUnit, calendar
+from fanlight.model.windows.counting import Counting, Scope, counting
+from fanlight.model.windows.cumulating import Cumulating, cumulating
+from fanlight.model.windows.custom import Custom, custom
+from fanlight.model.windows.global_window import global_window
+from fanlight.model.windows.hopping import hopping
+from fanlight.model.windows.kind import WindowKind
+from fanlight.model.windows.session import Session, session, tuple_session
+from fanlight.model.windows.sliding import Anchor, Sliding, sliding
+from fanlight.model.windows.tumbling import tumbling
+from fanlight.model.windows.window import Window
 from fanlight.operators.accounting import Accounting
-from fanlight.result import Result, inspect
-from fanlight.stream import Stream, Windowed, stream
+from fanlight.operators.ingest.expressions import col
+from fanlight.result import Result, RowResult
+from fanlight.stream import Stream, Windowed
+from fanlight.union import union
 
 __version__ = _version("fanlight")
 
@@ -101,6 +114,7 @@ __all__ = [
     "Calendar",
     "CalendarUnit",
     "Closing",
+    "CompositeOperator",
     "Counting",
     "Cumulating",
     "Custom",
@@ -119,12 +133,15 @@ __all__ = [
     "Reason",
     "Result",
     "Retention",
+    "RowResult",
     "Scope",
     "Semantics",
     "Session",
     "SinkError",
     "Sliding",
+    "SortSpec",
     "SpecError",
+    "StandaloneOperator",
     "StateError",
     "Stream",
     "TimeDomain",
@@ -134,6 +151,7 @@ __all__ = [
     "UserAggregate",
     "VectorError",
     "Window",
+    "WindowKind",
     "WindowOperator",
     "WindowSpec",
     "Windowed",
@@ -152,7 +170,9 @@ __all__ = [
     "avg",
     "bounded_disorder",
     "calendar",
+    "col",
     "composite",
+    "control",
     "count",
     "count_distinct",
     "counting",
@@ -195,6 +215,7 @@ __all__ = [
     "top_by_key",
     "tumbling",
     "tuple_session",
+    "union",
     "until",
     "variance",
     "weighted_avg",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from fanlight.model.document import to_document, words
+from functools import singledispatch
+
 from fanlight.model.firing import FiringTime
-from fanlight.model.kinds import is_aligned
-from fanlight.model.sessions import Session
-from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
+from fanlight.model.spec_json import to_document, words
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.model.triggers import AtWatermark
-from fanlight.model.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
-from fanlight.model.windows import TimeDomain
+
+_SOME_TIME = 10**15
+"""Any time that is no end of time: what a stage hands on less is the same at all of them."""
 
 Lines = list[tuple[str, str]]
 """A word, and what is to be said under it."""
@@ -22,11 +26,19 @@ def explained(lines: Lines) -> str:
     return "\n".join(f"{word.ljust(width)}  {text}" for word, text in lines)
 
 
-def stage_lines(spec: WindowSpec) -> Lines:
-    """What is to be said of one stage, wherever it runs.
+@singledispatch
+def stage_lines(spec: StreamSpec, before: StreamSpec | None = None) -> Lines:
+    """What is to be said of one stage, wherever it runs; `before` is the stage whose results it reads."""
+    keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
+    return [("keys", keys), ("time", _time(spec)), ("watermark", _watermark(spec, before)), *spec.told]
+
+
+@stage_lines.register
+def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
+    """What is to be said of a windowed aggregate.
 
     >>> from fanlight.model.aggregates import count
-    >>> from fanlight.model.windows import tumbling
+    >>> from fanlight.model.windows.tumbling import tumbling
     >>> print(explained(stage_lines(WindowSpec("ts", tumbling("1 min"), (("n", count()),)))))
     keys       none: one group
     windows    tumbling 1 min
@@ -40,7 +52,7 @@ def stage_lines(spec: WindowSpec) -> Lines:
         ("keys", ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"),
         ("windows", _windows(spec)),
         ("time", _time(spec)),
-        ("watermark", _watermark(spec)),
+        ("watermark", _watermark(spec, before)),
         ("fires", _fires(spec)),
         ("gives", words(to_document(spec.aggregates))),
         ("keeps", "; ".join(_kept(spec))),
@@ -52,24 +64,30 @@ def _windows(spec: WindowSpec) -> str:
     return said if not spec.lateness.micros else f"{said}, lateness {spec.lateness}"
 
 
-def _time(spec: WindowSpec) -> str:
-    if spec.window.domain is TimeDomain.PROCESSING:
+def _time(spec: StreamSpec) -> str:
+    if spec.domain is TimeDomain.PROCESSING:
         return "the clock when a record comes"
     if spec.position is not None:
         return f"the position in `{spec.position}`"
-    if spec.window.domain is TimeDomain.ARRIVAL:
+    if spec.domain is TimeDomain.ARRIVAL:
         return "the place of a record in the stream"
     unit = "" if spec.unit is None else f", whole numbers in {spec.unit.value}"
     ahead = "" if spec.ahead is None else f"; more than {spec.ahead} ahead of the clock is a dead letter"
     return f"`{spec.time}`, event time{unit}{ahead}"
 
 
-def _watermark(spec: WindowSpec) -> str:
-    if spec.window.domain is TimeDomain.PROCESSING:
+def _watermark(spec: StreamSpec, before: StreamSpec | None) -> str:
+    if spec.domain is TimeDomain.PROCESSING:
         return "the clock"
-    if spec.window.domain is TimeDomain.ARRIVAL:
+    if spec.domain is TimeDomain.ARRIVAL:
         return "the next place"
-    return _followed(spec.watermark)
+    return _followed(spec.watermark) if before is None else _handed_on(before)
+
+
+def _handed_on(before: StreamSpec) -> str:
+    """The watermark that a stage hands on, in words."""
+    held = _SOME_TIME - before.hands_on(_SOME_TIME)
+    return f"that of the stage before{f', less {Duration(held)}' if held else ''}"
 
 
 def _followed(strategy: WatermarkStrategy) -> str:
@@ -97,8 +115,8 @@ def _fires(spec: WindowSpec) -> str:
 def _kept(spec: WindowSpec) -> list[str]:
     """What state there is, and how long it stays."""
     expires = "has expired" if not spec.lateness.is_forever else "expires, which it never does: this grows"
-    if not is_aligned(spec.window):
-        found = [f"{_unaligned(spec)}, until it {expires}"]
+    if not spec.window.is_aligned:
+        found = [f"{spec.window.kept_as}, until it {expires}"]
     elif spec.keeps_panes:
         found = [f"a row for each pane (key and window), until its window {expires}"]
     else:
@@ -108,9 +126,3 @@ def _kept(spec: WindowSpec) -> list[str]:
     if spec.retention is not None:
         found.append(f"expired windows for reading: {words(to_document(spec.retention))}")
     return found
-
-
-def _unaligned(spec: WindowSpec) -> str:
-    if isinstance(spec.window, Session):
-        return "a row for each session"
-    return "the records of each key as partials" if isinstance(spec.window, Sliding) else "a row for each pane"

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
 import pyarrow as pa
 
-from fanlight.embedded.run import Clock, EmbeddedRun, LettersHeard
+from fanlight.embedded.feed import Clock, Feed, Reads, SourceFeed, StageFeed, StageRun
+from fanlight.embedded.run import EmbeddedRun, LettersHeard
 from fanlight.embedded.sources import Source
-from fanlight.embedded.standalone import WindowOperator
+from fanlight.embedded.standalone import StandaloneOperator
+from fanlight.embedded.window_operator import WindowOperator
 from fanlight.errors import OtherEngine, SpecError
 from fanlight.explain import explained, stage_lines
-from fanlight.model.aggregates import Aggregate
-from fanlight.model.duration import DurationLike
+from fanlight.model.continuation import ROW, WINDOW_END, WINDOW_START, carried_windows
+from fanlight.model.preparation import Intake
 from fanlight.model.spec import WindowSpec
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.duration import DurationLike
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import Explicit
+from fanlight.model.triggers import AtExpiry
+from fanlight.model.windows.custom import Custom
+from fanlight.model.windows.same import Same
 from fanlight.operators.accounting import Accounting, as_first
-from fanlight.operators.stages import next_spec
+from fanlight.operators.handover import Handover
+from fanlight.stream import Origin, Rewindowed, Spec_, Stream, StreamWords
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from fanlight.spark.inspection import Inspection
     from fanlight.spark.run import SparkRun
     from fanlight.spark.sinks.targets import Properties, Target
+    from fanlight.spark.sinks.unique_columns import Unique
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,11 +48,25 @@ class Reading:
     rows: int | None = None
     schema: pa.Schema | None = None
     strict: bool = False
+    reads: Reads = field(default_factory=Reads)
+    """How often the source was read: by all pipelines over it together."""
 
     @property
     def is_on_spark(self) -> bool:
         """Whether the source is a Spark DataFrame; pyspark is imported only then."""
         return type(self.source).__module__.startswith("pyspark.")
+
+    def complete(self, spec: StreamSpec, intake: Intake) -> RowResult[Any]:
+        """The pipeline of `spec` over what is read: on Spark if that is a Spark DataFrame, else in this process."""
+        if self.is_on_spark:
+            return completed(spec, _spark_run(spec, self, intake), reading=self)
+        settings = {"schema": self.schema, "strict": self.strict, "intakes": {"": intake} if intake else None}
+        run = EmbeddedRun(spec, self.feed(spec.unit), **settings)  # type: ignore[arg-type]
+        return completed(spec, run, reading=self)
+
+    def feed(self, unit: TimeUnit | None) -> Feed:
+        """What is read, in this process."""
+        return SourceFeed(cast("Source", self.source), self.clock, self.rows, self.schema, unit, self.reads)
 
     def __repr__(self) -> str:
         if self.is_on_spark:
@@ -52,39 +76,69 @@ class Reading:
         return f"a {type(self.source).__name__}{columns}"
 
 
-class Result:
-    """A complete pipeline, in this process or on Spark.
+class RowResult(StreamWords, Generic[Spec_]):
+    """A complete pipeline, in this process or on Spark. It is a stream again, and any stage can follow it.
 
-    Iterate over it for the rows as they fire, or take `table()`; on Spark take `df`, or `write_to`. Rows carry a
-    `pane` column when a pane can fire more than once.
+    Iterate over it for the rows as they leave, or take `table()`; on Spark take `df`, or `write_to`. Rows of windows
+    carry a `pane` column when a pane can fire more than once.
     """
 
     def __init__(
         self,
-        spec: WindowSpec,
+        spec: Spec_,
         run: EmbeddedRun | SparkRun,
         *,
-        reading: Reading | None = None,
-        before: Result | None = None,
+        reading: Origin | None = None,
+        befores: Sequence[RowResult[Any]] = (),
     ) -> None:
-        """`reading` is what the first stage reads; a later one reads the results of the stage `before`."""
+        """`reading` is what it reads; or it reads the results of the stages `befores`, or both, in a union."""
         self.spec = spec
-        self.before = before
-        """The stage whose results this one reads, if there is one."""
+        self.befores = tuple(befores)
+        """The stages whose results this one reads; most read one, or none."""
         self._reading = reading
         self._run = run if isinstance(run, EmbeddedRun) else None
         self._spark = None if isinstance(run, EmbeddedRun) else run
 
-    @staticmethod
-    def over(spec: WindowSpec, reading: Reading) -> Result:
-        """The pipeline of `spec` over what is read: on Spark if that is a Spark DataFrame, else in this process."""
-        run = _spark_run(spec, reading) if reading.is_on_spark else _embedded_run(spec, reading)
-        return Result(spec, run, reading=reading)
+    def as_stream(self) -> Stream:
+        """The result as a stream: its rows are records, with a time and with the watermark that this stage hands on."""
+        onward = self.spec.continuation
+        said = Explicit(), onward.unit, onward.tick
+        return Stream(self, onward.time, *said, None, lateness=onward.lateness, changes=onward.changes)
 
-    def followed_by(self, spec: WindowSpec) -> Result:
-        """The next stage, which reads the results of this one."""
-        run = EmbeddedRun(spec, self._embedded()) if self._spark is None else self._spark.followed_by(spec)
-        return Result(spec, run, before=self)
+    def complete(self, spec: StreamSpec, intake: Intake) -> RowResult[Any]:
+        """The next stage, which reads the results of this one; this one can still be read by itself."""
+        if self._spark is not None:
+            return completed(spec, self._spark.followed_by(spec, intake or None), befores=[self])
+        before = self.again()
+        return completed(
+            spec, EmbeddedRun(spec, before.feed(spec), intakes={"": intake} if intake else None), befores=[before]
+        )
+
+    def again(self) -> Self:
+        """In this process, the same pipeline with a run of its own."""
+        befores = [before.again() for before in self.befores]
+        pairs = zip(self.befores, befores, strict=True)
+        runs: dict[StageRun, StageRun] = {old.embedded_run(): new.embedded_run() for old, new in pairs}
+        return type(self)(self.spec, self.embedded_run().again(runs), reading=self._reading, befores=befores)
+
+    def feed(self, spec: StreamSpec) -> Feed:
+        """In this process, the results of this stage for the stage of `spec`."""
+        return StageFeed(self.embedded_run(), Handover.of(self.spec, spec))
+
+    @property
+    def is_on_spark(self) -> bool:
+        """Whether it runs on Spark."""
+        return self._spark is not None
+
+    @property
+    def before(self) -> RowResult[Any] | None:
+        """The stage whose results this one reads, if it reads one."""
+        return self.befores[0] if self.befores else None
+
+    @property
+    def stages(self) -> tuple[RowResult[Any], ...]:
+        """The stages of the pipeline, from the one that reads the source to this one."""
+        return (*(stage for before in self.befores for stage in before.stages), self)
 
     @property
     def df(self) -> DataFrame:
@@ -103,6 +157,7 @@ class Result:
         flush: bool = False,
         every: DurationLike | None = None,
         name: str | None = None,
+        unique: Unique | None = None,
         properties: Properties | None = None,
         keep: DurationLike | None = None,
         refused: Literal["stop", "letters"] = "stop",
@@ -111,9 +166,13 @@ class Result:
         """Write rows, dead letters and accounting where `target` says; a stream's query is started and returned.
 
         `target`, `dead_letters` and `accounting` are each 'sqlite:///totals.db' or 'jdbc:…' (with `table`, and the
-        driver's `properties`), a folder for parquet, a file of JSON lines, or a function of (rows, batch). The latter
-        two go beside the first unless they are told where; `accounting=False` leaves it out. `keep` is how long they
-        stay in a database. `refused="letters"` makes dead letters of rows that the database does not take.
+        driver's `properties`), a folder for parquet, a file of JSON lines, a function of (rows, batch), or a sink of
+        your own (`fanlight.spark.sinks.BatchSink`). The latter two go beside the first unless they are told where;
+        `accounting=False` leaves it out. `keep` is how long they stay in a database. `refused="letters"` makes dead
+        letters of rows that the database does not take.
+
+        Rows without a window are added to a table; with `unique="id"`, a later row takes the place of the earlier one
+        with the same id.
 
         `checkpoint` is the folder of a stream's state. `available_now` takes what is there and ends; with `flush` the
         input ends too, and every open window fires. `every` starts a batch that often; `name` names the query.
@@ -121,7 +180,7 @@ class Result:
         docs/sinks.md.
         """
         run = self.on_spark("write_to", "Write table() yourself, or give stream() a DataFrame.")
-        from fanlight.spark.writing import write
+        from fanlight.spark.write import write
 
         return write(
             run,
@@ -134,6 +193,7 @@ class Result:
             flush=flush,
             every=every,
             name=name,
+            unique=unique,
             properties=properties,
             keep=keep,
             refused=refused,
@@ -156,10 +216,14 @@ class Result:
         gives      n = count
         keeps      partial aggregates by slice, until the last window of a slice has expired
         """
-        before = [] if self.before is None else [self.before.explain(), ""]
+        before = [line for stage in self.befores for line in (stage.explain(), "")]
         where = "in this process, in one shard" if self._spark is None else self._spark.explain()
-        reads = "the results of the stage before" if self.before is not None else repr(self._reading)
-        return "\n".join([*before, explained([("runs", where), ("reads", reads), *stage_lines(self.spec)])])
+        handed = self.befores[0].spec if len(self.befores) == 1 and self._reading is None else None
+        reads = "the results of the stage before" if handed is not None else repr(self._reading)
+        prepared = [("after", intake.preparation.told) for intake in self._intakes() if intake.preparation]
+        return "\n".join(
+            [*before, explained([("runs", where), ("reads", reads), *prepared, *stage_lines(self.spec, handed)])]
+        )
 
     def __repr__(self) -> str:
         """The pipeline in words, never its data."""
@@ -167,13 +231,13 @@ class Result:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch, as the source is read; it need never end. See `on_dead_letters`."""
-        for batch in self._embedded():
-            yield batch.drop_columns(["pane"]) if self.spec.fires_once else batch
+        for batch in self.embedded_run():
+            yield batch.drop_columns(list(self.spec.hidden))
 
     def table(self) -> pa.Table:
         """All rows. Reads the source to its end the first time."""
-        table = self._embedded().table()
-        return table.drop_columns(["pane"]) if self.spec.fires_once and len(table.schema) else table
+        table = self.embedded_run().table()
+        return table.drop_columns(list(self.spec.hidden)) if len(table.schema) else table
 
     @property
     def dead_letters(self) -> pa.Table | DataFrame:
@@ -182,18 +246,31 @@ class Result:
         Reads the source to its end, unless you iterate over the result: then these are those so far, the newest 10,000
         at least, and `accounting.dead_letters` says how many there were. `on_dead_letters` hands on all.
 
+        Those of all stages are here, in the form of the first. A letter of a later stage has no record of the source:
+        its `detail` says the stage and the record, and `stages[1].own_dead_letters` has them as they are.
+
         On Spark a DataFrame, like `df`; on a stream it is a query of its own.
         """
         if self._spark is not None:
             return self._spark.dead_letters()
-        self._embedded().finish()
-        if self.before is not None:
-            first = self.before.dead_letters  # what a stage fires is never late for the next, but may be out of range
-            own = [as_first(one, first.schema) for one in self._embedded().dead_letters().to_batches()]
-            return pa.concat_tables([first, pa.Table.from_batches(own, first.schema)])
-        return self._embedded().dead_letters()
+        self.embedded_run().finish()
+        own = self.embedded_run().dead_letters()
+        if not self.befores:
+            return own
+        first, *later = [stage.own_dead_letters for stage in self.stages]
+        told = [
+            pa.Table.from_batches([as_first(one, first.schema, number) for one in letters.to_batches()], first.schema)
+            for number, letters in enumerate(later, 2)
+        ]
+        return pa.concat_tables([first, *told])
 
-    def on_dead_letters(self, function: LettersHeard) -> Result:
+    @property
+    def own_dead_letters(self) -> pa.Table:
+        """In this process, the records that this stage could not use, those of the stages before left out."""
+        self.embedded_run().finish()
+        return self.embedded_run().dead_letters()
+
+    def on_dead_letters(self, function: LettersHeard) -> Self:
         """Hand the dead letters of each step to `function`, a table at a time, as they come; none is kept.
 
         What the function raises ends the run. On Spark, `write_to` hands them to its function or target.
@@ -210,50 +287,52 @@ class Result:
             raise OtherEngine(
                 "on_dead_letters: this pipeline runs on Spark. Use write_to, which writes dead letters too."
             )
-        if self.before is not None:
-            self.before.on_dead_letters(function)
-        self._embedded().hand_on_letters(function)
+        for before in self.befores:
+            before.on_dead_letters(function)
+        self.embedded_run().hand_on_letters(function)
         return self
 
     @property
     def accounting(self) -> Accounting:
-        """Where every record went: `received = accepted + duplicates + dead_letters`.
+        """Where every record of this stage went: `received = accepted + duplicates + dead_letters`; see `stages`.
 
         Reads the source to its end, unless you iterate over the result: then it tells of what has come so far.
         """
         if self._spark is not None:
             raise OtherEngine("accounting: this pipeline runs on Spark, which counts step by step. Use accounts.")
-        run = self._embedded()
+        run = self.embedded_run()
         run.finish()
         return run.accounting
+
+    @property
+    def accounting_by_input(self) -> dict[str, Accounting]:
+        """In this process, where the records of each input of a union went."""
+        run = self.embedded_run()
+        run.finish()
+        return run.accounting_by_input
 
     @property
     def accounts(self) -> DataFrame:
         """On Spark, where every record went: a row for each step of a shard; on a stream, a query of its own."""
         return self.on_spark("accounts", "Use accounting.").accounting()
 
-    def rewindow(self) -> Rewindowed:
-        """Group these results again, inside the windows they belong to.
-
-        The columns are those of the result, `window_start`, `window_end`, and `row`, the result as one struct.
-
-        >>> import fanlight as fl
-        >>> sales = [{"ts": second, "shop": shop} for second, shop in enumerate("abbcbca")]
-        >>> shops = fl.stream(sales, time="ts", unit="s").key_by("shop")
-        >>> counts = shops.window(fl.tumbling("1 minute")).agg(n=fl.count())
-        >>> best = counts.rewindow().agg(best=fl.top("row", 2, by="n"))
-        >>> best.table().column("best").to_pylist()
-        [[{'shop': 'b', 'n': 3}, {'shop': 'a', 'n': 2}]]
-        """
-        return Rewindowed(self)
-
-    def operator(self, **options: object) -> WindowOperator:
+    def operator(self, **options: object) -> StandaloneOperator[Spec_]:
         """The standalone operator of this pipeline, for feeding by hand."""
-        reading = self._reading
-        settings = {} if reading is None else {"schema": reading.schema, "strict": reading.strict}
-        return WindowOperator(self.spec, **{**settings, **options})  # type: ignore[arg-type]
+        return StandaloneOperator(self.spec, **self._settings(options))
 
-    def _embedded(self) -> EmbeddedRun:
+    def _settings(self, options: dict[str, object]) -> dict[str, Any]:
+        reading = self._reading if isinstance(self._reading, Reading) else None
+        settings = {} if reading is None else {"schema": reading.schema, "strict": reading.strict}
+        return {**settings, "intakes": None if self._run is None else self._run.intakes, **options}
+
+    def _intakes(self) -> list[Intake]:
+        """What is done to the records of each input first."""
+        if self._spark is not None:
+            return [one.intake for one in self._spark.inputs if one.intake is not None]
+        return list((self.embedded_run().intakes or {}).values())
+
+    def embedded_run(self) -> EmbeddedRun:
+        """The run in this process, or an error that says what to use on Spark."""
         if self._run is None:
             raise OtherEngine("This pipeline runs on Spark, which gives its rows as a DataFrame. Use df.")
         return self._run
@@ -265,76 +344,54 @@ class Result:
         return self._spark
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Rewindowed:
-    """Results to be grouped again inside their windows: say by what, then `agg`."""
+class Result(RowResult[WindowSpec]):
+    """A complete pipeline of windows."""
 
-    result: Result
-    keys: tuple[str, ...] = ()
+    def rewindow(self) -> Rewindowed:
+        """Group these results again, inside the windows they belong to.
 
-    def key_by(self, *columns: str) -> Rewindowed:
-        """Group by these columns of the result; without, each window is one group."""
-        return replace(self, keys=checked_keys(columns))
+        The columns are those of the result, `window_start`, `window_end`, and `row`, the result as one struct. Each
+        window fires once, when it is final, unless a `trigger` is said.
 
-    def agg(self, **aggregates: Aggregate) -> Result:
-        """Compute these for each group; the stage fires each window once, when it is final."""
-        return self.result.followed_by(next_spec(self.result.spec, self.keys, checked(aggregates)))
-
-    def __repr__(self) -> str:
-        """What is grouped again, and by what."""
-        return f"{self.result!r}\nto be grouped again by {', '.join(self.keys) or 'window alone'}: say agg(…)"
-
-
-def inspect(
-    checkpoint: str | os.PathLike[str],
-    pipeline: Result | None = None,
-    *,
-    stage: int | None = None,
-    spark: SparkSession | None = None,
-) -> Inspection:
-    """The windows and messages of a query on Spark, running or stopped, from its checkpoint.
-
-    What the pipeline was is in the manifest that `write_to` leaves. Where there is none, or Python code is part of the
-    pipeline, give the pipeline itself. `stage` is which one of several, counted from 1; the last if it is not given.
-    """
-    from fanlight.spark.inspection import inspect as look
-
-    return look(checkpoint, None if pipeline is None else pipeline.on_spark("inspect"), stage=stage, spark=spark)
-
-
-def checked(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
-    """Aggregates by name, as a spec has them."""
-    given: Mapping[str, object] = aggregates
-    for name, aggregate in given.items():
-        if not isinstance(aggregate, Aggregate):
-            called = " It is a function: call it." if callable(aggregate) else ""
+        >>> import fanlight as fl
+        >>> sales = [{"ts": second, "shop": shop} for second, shop in enumerate("abbcbca")]
+        >>> shops = fl.stream(sales, time="ts", unit="s").key_by("shop")
+        >>> counts = shops.window(fl.tumbling("1 minute")).agg(n=fl.count())
+        >>> best = counts.rewindow().agg(best=fl.top("row", 2, by="n"))
+        >>> best.table().column("best").to_pylist()
+        [[{'shop': 'b', 'n': 3}, {'shop': 'a', 'n': 2}]]
+        """
+        spec = self.spec
+        changes = spec.as_changes() if spec.replaces else None
+        for name in (*spec.keys, *(name for name, _ in spec.aggregates)):
+            if name in (WINDOW_START, WINDOW_END, ROW) or (changes is not None and name == changes.op):
+                raise SpecError(
+                    f"rewindow: the stage before has a column {name!r}, which means something here. Rename it."
+                )
+        kind = spec.window.origin
+        if not kind.is_aligned and changes is not None:
             raise SpecError(
-                f"agg: {name}={aggregate!r} is not an aggregate.{called} Use one, as in {name}=sum('price')."
+                "rewindow: each key has its own windows in the stage before, and it takes them back as they grow, so "
+                "nobody knows when one is final. Let it fire once, or window its results anew, with window(…)."
             )
-    return tuple(aggregates.items())
+        time = WINDOW_START if kind.known_by == "start" else WINDOW_END
+        inherited = Same(kind) if kind.is_aligned else Custom(carried_windows)
+        stream = Stream(self, time, Explicit(), TimeUnit.MICROSECONDS, spec.tick, None, changes=changes)
+        return Rewindowed(stream, inherited, spec.lateness, None, AtExpiry(), rules=spec.semantics)
+
+    def operator(self, **options: object) -> WindowOperator:
+        """The standalone operator of this pipeline, for feeding by hand."""
+        return WindowOperator(self.spec, **self._settings(options))
 
 
-def checked_keys(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns to group by, each a name."""
-    given: tuple[object, ...] = columns
-    for column in given:
-        if not isinstance(column, str):
-            listed = ", ".join(map(repr, column)) if isinstance(column, list | tuple) else "'product'"
-            raise SpecError(
-                f"key_by: {column!r} is a {type(column).__name__}, not the name of a column. Write key_by({listed})."
-            )
-    return columns
-
-
-def _embedded_run(spec: WindowSpec, reading: Reading) -> EmbeddedRun:
-    source = cast("Source", reading.source)
-    read = {"clock": reading.clock, "rows": reading.rows, "schema": reading.schema, "strict": reading.strict}
-    return EmbeddedRun(spec, source, **read)  # type: ignore[arg-type]
-
-
-def _spark_run(spec: WindowSpec, reading: Reading) -> SparkRun:
+def _spark_run(spec: StreamSpec, reading: Reading, intake: Intake) -> SparkRun:
     from fanlight.spark.run import SparkRun
 
     if reading.clock is not None or reading.rows is not None or reading.schema is not None:
         raise SpecError("stream: `clock`, `rows` and `schema` are Spark's own on a DataFrame. Leave them out.")
-    return SparkRun(spec, cast("DataFrame", reading.source))
+    return SparkRun.over(spec, cast("DataFrame", reading.source), intake or None)
+
+
+def completed(spec: StreamSpec, run: EmbeddedRun | SparkRun, **read: Any) -> RowResult[Any]:
+    """The result of a spec; that of windows can be grouped again, and its windows can be asked for."""
+    return Result(spec, run, **read) if isinstance(spec, WindowSpec) else RowResult(spec, run, **read)

@@ -1,109 +1,233 @@
-"""The words a pipeline is written in: `stream(…).key_by(…).window(…).trigger(…).agg(…)`."""
+"""The words a pipeline is written in: `stream(…).key_by(…).window(…).trigger(…).agg(…)`, or `stream(…).sort()`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn, Self
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar, cast
 
-import pyarrow as pa
-
-from fanlight.embedded.run import Clock
-from fanlight.embedded.sources import Source
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
-from fanlight.model.choice import choice
-from fanlight.model.document import to_document, words
-from fanlight.model.duration import Duration, DurationLike
+from fanlight.model.changes import Changes
+from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.kinds import WindowKind
+from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.preparation import Intake, Preparation, select_of, text_of, where_of
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
-from fanlight.model.spec import TimeUnit, WindowSpec
+from fanlight.model.sort import SortSpec
+from fanlight.model.spec import WindowSpec
+from fanlight.model.spec_json import to_document, words
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import ZERO, Duration, DurationLike
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.triggers import AtWatermark, Trigger
-from fanlight.model.watermarks import BoundedDisorder, WatermarkStrategy
-from fanlight.model.windows import TimeDomain
-from fanlight.result import Reading, Result, checked, checked_keys
+from fanlight.model.windows.kind import WindowKind
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from fanlight.result import Result, RowResult
+
+Spec_ = TypeVar("Spec_", bound=StreamSpec)
+"""What a pipeline was declared as."""
+
+_AFTERWARDS = (
+    *("table", "df", "write_to", "dead_letters", "on_dead_letters", "accounting", "accounts", "explain", "operator"),
+    *("rewindow", "spec"),
+)
+"""What only a complete pipeline has."""
 
 
-def stream(
-    source: Source | DataFrame,
-    *,
-    time: str,
-    delay: DurationLike | None = None,
-    watermark: WatermarkStrategy | None = None,
-    unit: TimeUnit | str | None = None,
-    tick: DurationLike = "1 us",
-    ahead: DurationLike | None = "1 day",
-    clock: Clock | None = None,
-    rows: int | None = None,
-    schema: pa.Schema | None = None,
-    strict: bool = False,
-) -> Stream:
-    """A stream of records with an event time, to be windowed.
+class Origin(Protocol):
+    """Where the records of a stream come from: a source, or the stage before."""
 
-    `source` is an Arrow table, record batches, a pandas DataFrame, an iterable of dicts, or a Spark DataFrame,
-    streaming or not; then the pipeline runs on Spark, and `df` of the result is a DataFrame. `delay` is how far out of
-    order records may be (`watermark` gives any other strategy). `unit` says what whole numbers in the time column
-    count: 's', 'ms', 'us' or 'ns'; without it they are refused. `clock` names a column of arrival times, or is the
-    caller's clock, for triggers that need one. Where a clock is known (Spark's streams have one), a record whose time
-    is further `ahead` of it is a dead letter, and moves no watermark; None lets it pass. `rows` bounds a bundle.
+    def complete(self, spec: StreamSpec, intake: Intake) -> RowResult[Any]:
+        """The pipeline of `spec` over these records, after what `intake` does to them."""
 
-    `schema` says the columns and types; without it the first bundle does. A value that does not fit its column exactly
-    makes its record a dead letter, and a field that is no column is ignored; `strict` stops at either instead.
-
-    >>> import fanlight as fl
-    >>> orders = [{"ts": 5, "product": "tea", "price": 3}, {"ts": 42, "product": "tea", "price": 4}]
-    >>> totals = (
-    ...     fl.stream(orders, time="ts", unit="s")
-    ...     .key_by("product")
-    ...     .window(fl.tumbling("1 minute"))
-    ...     .agg(n=fl.count(), revenue=fl.sum("price"))
-    ... )
-    >>> totals.table().select(["product", "n", "revenue"]).to_pylist()
-    [{'product': 'tea', 'n': 2, 'revenue': 7}]
-    """
-    if watermark is not None and delay is not None:
-        raise SpecError("stream: `delay` and `watermark` both say how the watermark follows. Use one of them.")
-    strategy = watermark or BoundedDisorder(Duration.of("0 s" if delay is None else delay))
-    reading = Reading(source, clock, rows, schema, strict)
-    counted = None if unit is None else choice(TimeUnit, unit, "unit")
-    limit = None if ahead is None else Duration.of(ahead)
-    return Stream(reading, time, strategy, counted, Duration.of(tick), limit, ())
+    @property
+    def is_on_spark(self) -> bool:
+        """Whether they are on Spark."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Stream:
-    """Records with an event time, keyed or not."""
+class StreamWords(ABC):
+    """The words that can follow a stream. A result is a stream again, so they can follow a result too."""
 
-    reading: Reading
-    time: str
-    watermark: WatermarkStrategy
-    unit: TimeUnit | None
-    tick: Duration
-    ahead: Duration | None
-    keys: tuple[str, ...]
+    __slots__ = ()
+
+    @abstractmethod
+    def as_stream(self) -> Stream:
+        """This as a stream."""
 
     def key_by(self, *columns: str) -> Stream:
         """Group by these columns; null is a group of its own."""
         if not columns:
             raise SpecError("key_by: needs at least one column. Leave key_by out for one group.")
-        return replace(self, keys=checked_keys(columns))
+        return replace(self.as_stream(), keys=checked_columns("key_by", columns))
+
+    def where(self, condition: Any) -> Stream:
+        """Keep the records for which the condition is true; the others are counted as `filtered`.
+
+        Conditions are expressions of `pyarrow.compute`. Null leaves a record out, as in SQL. A record that is left out
+        still moves the watermark.
+
+        >>> import fanlight as fl
+        >>> sales = [{"ts": 1, "price": 3}, {"ts": 2, "price": -1}, {"ts": 3, "price": 4}]
+        >>> paid = fl.stream(sales, time="ts", unit="s").where(fl.col("price") > 0).window(fl.tumbling("1 min"))
+        >>> paid.agg(n=fl.count()).table().column("n").to_pylist()
+        [2]
+        """
+        stream = self.as_stream()
+        return replace(stream, preparation=stream.preparation.then(where_of(condition)))
+
+    def select(self, *columns: str, **computed: Any) -> Stream:
+        """Keep these columns, and add computed or renamed ones; the column of times must be among them.
+
+        >>> import fanlight as fl
+        >>> sales = [{"ts": 1, "price": 3, "pieces": 2}, {"ts": 2, "price": 5, "pieces": 1}]
+        >>> costs = fl.stream(sales, time="ts", unit="s").select("ts", cost=fl.col("price") * fl.col("pieces"))
+        >>> costs.sort().table().to_pylist()
+        [{'ts': 1, 'cost': 6}, {'ts': 2, 'cost': 5}]
+        """
+        stream, step = self.as_stream(), select_of(*columns, **computed)
+        time = next((name for name, source in step.columns if text_of(source) == stream.time), None)
+        if time is None:
+            raise SpecError(
+                f"select: the column of times, {stream.time!r}, is left out, and every stage goes by it. "
+                f"Name it too, as in select({stream.time!r}, …)."
+            )
+        for column in [] if stream.changes is None else [stream.changes.op, *stream.changes.unique]:
+            if column not in dict(step.columns):
+                raise SpecError(
+                    f"select: {column!r} is left out, which says what a record changes. Name it too, by its own name."
+                )
+        first = stream.first_time or stream.time
+        return replace(stream, preparation=stream.preparation.then(step), time=time, first_time=first)
 
     def window(
-        self, kind: WindowKind, *, lateness: DurationLike = "0 s", retention: Retention | None = None
+        self, kind: WindowKind, *, lateness: DurationLike | None = None, retention: Retention | None = None
     ) -> Windowed:
-        """Cut the stream into windows that stay correctable for `lateness` after they close."""
+        """Cut the stream into windows that stay correctable for `lateness` after they close.
+
+        Without it they are final when they close; over the results of a stage that corrects its own, they stay
+        correctable as long as those are.
+
+        >>> import fanlight as fl
+        >>> sales = [{"ts": ts, "shop": shop} for ts, shop in enumerate("abbcbca")]
+        >>> minutes = fl.stream(sales, time="ts", unit="s").key_by("shop").window(fl.tumbling("2 s")).agg(n=fl.count())
+        >>> busiest = minutes.window(fl.tumbling("4 s")).agg(most=fl.max("n"), rows=fl.count())
+        >>> busiest.table().select(["most", "rows"]).to_pylist()
+        [{'most': 1, 'rows': 4}, {'most': 1, 'rows': 3}]
+        """
         if not isinstance(kind, WindowKind):
             raise SpecError(f"window: {kind!r} is no kind of window. Use one, as in window(tumbling('1 minute')).")
-        return Windowed(self, kind, Duration.of(lateness), retention)
+        stream = self.as_stream()
+        corrected = stream.lateness if kind.domain is TimeDomain.EVENT else ZERO
+        return Windowed(stream, kind, corrected if lateness is None else Duration.of(lateness), retention)
+
+    def sort(self, *ties: str, order: Literal["shard", "total"] = "shard") -> RowResult[SortSpec]:
+        """The rows in the order of their times, each as it came, when the watermark has passed it.
+
+        Rows of one time are ordered by the columns `ties`, then as they came. With keys, the rows of a key are in
+        order, and on Spark so are those of a shard; `order="total"` puts all rows in one shard and in one order. The
+        pipeline is complete. A record that comes after the watermark is a dead letter: a longer `delay` waits longer.
+
+        >>> import fanlight as fl
+        >>> clicks = [{"ts": 5, "page": "b"}, {"ts": 3, "page": "a"}, {"ts": 5, "page": "a"}]
+        >>> fl.stream(clicks, time="ts", unit="s").sort("page").table().to_pylist()
+        [{'ts': 3, 'page': 'a'}, {'ts': 5, 'page': 'a'}, {'ts': 5, 'page': 'b'}]
+        """
+        if order not in ("shard", "total"):
+            raise SpecError(
+                f"sort: `order` ({order!r}) says how far the order goes. Use 'shard', or 'total' for all rows in one; "
+                "columns that order rows of one time come first, as in sort('id', order='total')."
+            )
+        return self.apply(SortSpec, ties=checked_columns("sort", ties), total=order == "total")
+
+    def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:
+        """Run an operator of your own over this stream: `spec` is made of the stream's time, keys and watermark.
+
+        What else it needs is `said`. See `fanlight.extend`.
+        """
+        given: object = spec
+        if not (isinstance(given, type) and issubclass(given, StreamSpec)):
+            raise SpecError(
+                f"apply: {spec!r} is no spec of an operator. Give a class that derives from fanlight.extend.StreamSpec."
+            )
+        stream = self.as_stream()
+        about = {name: getattr(stream, name) for name in ("time", "keys", "watermark", "unit", "ahead")}
+        if stream.changes is not None:
+            about["changes"] = stream.changes
+            if "changes" not in getattr(spec, "__dataclass_fields__", ()):
+                raise SpecError(
+                    f"apply: {spec.__name__} takes rows, and this stream has changes (`{stream.changes.op}`). "
+                    "Sort the stream first, which gives the rows that are left, or give the spec a field `changes`."
+                )
+        return stream.complete(spec(**about, **said))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Stream(StreamWords):
+    """Records with an event time, keyed or not."""
+
+    origin: Origin
+    time: str
+    watermark: WatermarkStrategy
+    unit: TimeUnit | None
+    tick: Duration
+    ahead: Duration | None
+    keys: tuple[str, ...] = ()
+    lateness: Duration = ZERO
+    """How far behind the watermark records may be that a stage before has corrected."""
+    changes: Changes | None = None
+    """How records change earlier ones. None: every record is a row of its own."""
+
+    preparation: Preparation = field(default_factory=Preparation)
+    """What is done to records before anything else."""
+    first_time: str | None = None
+    """What the column of times was called before that, if it was called otherwise."""
+    control: str | None = None
+    """The column of watermarks, if rows of the stream say them."""
+
+    def as_stream(self) -> Stream:
+        """Itself."""
+        return self
+
+    def settled(self, spec: WindowSpec) -> Stream:
+        """This stream of changes as the windows of `spec` can take it, by a stage before them if one is needed.
+
+        Windows that each key has for itself take rows, those that are left when the watermark has passed them. Others
+        take changes of which every delete has its row; those of a user are normalized first.
+        """
+        assert self.changes is not None  # a stream of rows is taken as it is
+        if spec.window.takes_rows_only:
+            rows = self.sort().as_stream()
+            return replace(rows, keys=self.keys, tick=self.tick)
+        if self.changes.consistent:
+            return self
+        said = (self.time, self.changes.unique or self.keys, self.changes, spec.keeps_rows_for)
+        normalized = self.complete(NormalizeSpec(*said, self.watermark, self.unit, self.ahead)).as_stream()
+        return replace(normalized, keys=self.keys, tick=self.tick, lateness=self.lateness)
+
+    @property
+    def is_on_spark(self) -> bool:
+        """Whether its records are on Spark."""
+        return self.origin.is_on_spark
+
+    @property
+    def origin_told(self) -> str:
+        """Where its records come from, in few words."""
+        return "results" if isinstance(self.origin, StreamWords) else repr(self.origin)
+
+    def complete(self, spec: StreamSpec) -> RowResult[Any]:
+        """The pipeline of `spec` over this stream."""
+        return self.origin.complete(spec, Intake(self.preparation, self.first_time or self.time, self.control))
 
     def __repr__(self) -> str:
         """What is read and how it is keyed, never the data."""
         keyed = f", by {', '.join(f'`{name}`' for name in self.keys)}" if self.keys else ""
-        return f"<fanlight stream over {self.reading!r}, time `{self.time}`{keyed}>"
+        return f"<fanlight stream over {self.origin!r}, time `{self.time}`{keyed}>"
 
     if not TYPE_CHECKING:  # a checker knows what is missing, and says it before it runs
 
@@ -166,24 +290,32 @@ class Windowed:
 
     def agg(self, **aggregates: Aggregate) -> Result:
         """Compute these for each pane; the pipeline is complete."""
-        spec = WindowSpec(
-            time=self.stream.time,
+        spec = self._spec(self.stream, aggregates)
+        if self.stream.changes is None:
+            return cast("Result", self.stream.complete(spec))
+        settled = self.stream.settled(spec)
+        return cast("Result", settled.complete(self._spec(settled, aggregates)))
+
+    def _spec(self, stream: Stream, aggregates: Mapping[str, Aggregate]) -> WindowSpec:
+        """The declaration over these records."""
+        return WindowSpec(
+            time=stream.time,
             window=self.kind,
             aggregates=checked(aggregates),
-            keys=self.stream.keys,
+            keys=stream.keys,
             trigger=self.firing,
             accumulation=self.accumulation,
             updated_only=self.updated_only,
             lateness=self.lateness,
             retention=self.retention,
-            watermark=self.stream.watermark,
+            watermark=stream.watermark,
             semantics=self.rules,
             firing_time=self.stamp,
-            unit=self.stream.unit,
-            tick=self.stream.tick,
-            ahead=self.stream.ahead if self.kind.domain is TimeDomain.EVENT else None,
+            unit=stream.unit,
+            tick=stream.tick,
+            ahead=stream.ahead if self.kind.domain is TimeDomain.EVENT else None,
+            changes=stream.changes,
         )
-        return Result.over(spec, self.stream.reading)
 
     def __repr__(self) -> str:
         """The stream and its windows, never the data."""
@@ -193,8 +325,48 @@ class Windowed:
 
         def __getattr__(self, name: str) -> NoReturn:
             """Called for what a windowed stream does not have: what comes before `window` or after `agg` is told so."""
-            if hasattr(Stream, name):
+            if name in ("sort", "apply"):
+                told = f": say {name}(…) in the place of window(…) and agg(…), as in stream.{name}(…)"
+            elif hasattr(Stream, name):
                 told = f": say {name}(…) before window(…)"
             else:
-                told = f": say agg(…) first, as in agg(n=count()).{name}" if hasattr(Result, name) else ""
+                told = f": say agg(…) first, as in agg(n=count()).{name}" if name in _AFTERWARDS else ""
             raise AttributeError(f"A windowed stream has no {name!r}{told}.")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rewindowed(Windowed):
+    """Results to be grouped again inside their windows: say by what, then `agg`."""
+
+    def key_by(self, *columns: str) -> Self:
+        """Group by these columns of the result; without, each window is one group."""
+        return replace(self, stream=replace(self.stream, keys=checked_columns("key_by", columns)))
+
+    def __repr__(self) -> str:
+        """What is grouped again, and by what."""
+        by = ", ".join(self.stream.keys) or "window alone"
+        return f"{self.stream.origin!r}\nto be grouped again by {by}: say agg(…)"
+
+
+def checked(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
+    """Aggregates by name, as a spec has them."""
+    given: Mapping[str, object] = aggregates
+    for name, aggregate in given.items():
+        if not isinstance(aggregate, Aggregate):
+            called = " It is a function: call it." if callable(aggregate) else ""
+            raise SpecError(
+                f"agg: {name}={aggregate!r} is not an aggregate.{called} Use one, as in {name}=sum('price')."
+            )
+    return tuple(aggregates.items())
+
+
+def checked_columns(word: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that were given to `word`, each a name."""
+    given: tuple[object, ...] = columns
+    for column in given:
+        if not isinstance(column, str):
+            listed = ", ".join(map(repr, column)) if isinstance(column, list | tuple) else "'product'"
+            raise SpecError(
+                f"{word}: {column!r} is a {type(column).__name__}, not the name of a column. Write {word}({listed})."
+            )
+    return columns

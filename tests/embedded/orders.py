@@ -32,7 +32,7 @@ def said(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def counts(operator: fl.WindowOperator) -> tuple[int, int, int, int]:
-    """Received, accepted, duplicates, dead letters; the law that they add up is checked on the way."""
+    """Received, accepted, duplicates, dead letters; the law that all counts add up is checked on the way."""
     assert operator.accounting.adds_up
     books = operator.accounting
     return books.received, books.accepted, books.duplicates, books.dead_letters

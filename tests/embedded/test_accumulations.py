@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
-from fanlight.testing import oracle_aggregates as oracle
+from fanlight.testing.oracle.aggregates import every as oracle
 from fanlight.testing.script import same
 
 ROWS: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanlight as fl
-from fanlight.model.timestamp import START_OF_TIME
+from fanlight.model.time.timestamp import START_OF_TIME
 from fanlight.operators.accounting import Accounting
 
 S = 1_000_000

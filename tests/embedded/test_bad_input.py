@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
-from fanlight.model.timestamp import EARLIEST, LATEST
+from fanlight.model.time.timestamp import EARLIEST, LATEST
 from fanlight.operators.accounting import Accounting
 
 from .readings import DAY, S, run, values
@@ -159,7 +159,7 @@ class TestColumns:
 
     def test_that_stand_there_twice_are_refused(self) -> None:
         table = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], names=["ts", "v", "v"])
-        with pytest.raises(fl.InputError, match=r"Column 'v' stands in the input 2 times\. Rename all but one"):
+        with pytest.raises(fl.InputError, match=r"Column 'v' occurs in the input 2 times\. Rename all but one"):
             run(table, agg={"x": fl.sum("v")}).table()
 
     def test_that_nobody_reads_may_be_anything(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fanlight as fl
-from fanlight.model.letters import Reason
+from fanlight.model.reason import Reason
 from fanlight.testing import Step, oracle
 
 from .orders import BY_HAND, WINDOWED, S, order, reasons

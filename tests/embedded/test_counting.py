@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import fanlight as fl
 from fanlight.errors import InputError, SpecError
-from fanlight.model.cumulating import Cumulating
-from fanlight.model.duration import Duration
-from fanlight.model.windows import TimeDomain, Tumbling
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.windows.cumulating import Cumulating
+from fanlight.model.windows.tumbling import Tumbling
 
 
 def letters(text: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
-from fanlight.embedded.kept import NEWEST, KeptLetters
+from fanlight.embedded.kept_letters import NEWEST, KeptLetters
 
 STEP = 2_000
 LET_GO = "More than 10,000 dead letters.*on_dead_letters"

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 import fanlight as fl
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 
 from .orders import EAGER, TOTALS, WINDOWED, S, counts, order, paid, reasons, said
 
@@ -141,7 +141,34 @@ class TestHooks:
         operator = TOTALS.operator(before_process=paid)
         operator.add([order(1, v=5), order(2, v=0), order(3, v=7)], watermark=10 * S)
         assert operator.take().column("total").to_pylist() == [12]
-        assert counts(operator) == (2, 2, 0, 0)
+
+    def test_what_before_process_leaves_out_is_received_and_dropped(self) -> None:
+        """Of three orders the hook leaves one out, and one has no time; a fourth is a duplicate before any hook."""
+        operator = TOTALS.operator(before_process=paid)
+        operator.add([order(1, v=5), order(2, v=0), order(None, v=7)], offset=0)
+        operator.add([order(2, v=0)], offset=1)
+        assert counts(operator) == (4, 1, 1, 1)
+        assert operator.accounting.dropped == 1
+
+    def test_a_hook_may_leave_out_everything(self) -> None:
+        operator = TOTALS.operator(before_process=paid)
+        operator.add([order(1, v=0), order(2, v=0)], watermark=10 * S)
+        assert counts(operator) == (2, 0, 0, 0)
+        assert operator.accounting.dropped == 2
+        assert operator.take().num_rows == 0
+
+    def test_rows_that_before_process_adds_are_received(self) -> None:
+        operator = TOTALS.operator(before_process=lambda batch: pa.concat_batches([batch, batch]))
+        operator.add([order(1), order(2)])
+        assert counts(operator) == (4, 4, 0, 0)
+        assert operator.accounting.dropped == 0
+
+    def test_a_snapshot_remembers_what_was_dropped(self) -> None:
+        operator = TOTALS.operator(before_process=paid)
+        operator.add([order(1, v=0), order(2)])
+        restored = fl.WindowOperator.restore(TOTALS.spec, operator.snapshot())
+        assert restored.accounting == operator.accounting
+        assert restored.accounting.dropped == 1
 
     def test_before_process_may_change_a_bundle(self) -> None:
         """The operator is bound to what the hook returns: here the key is made from another column."""
@@ -247,6 +274,7 @@ class TestOffsets:
         operator.add([order(1, v=5), order(2, v=0), order(3, v=7)], offset=0)
         operator.add([order(3, v=7)], offset=2)
         assert operator.windows().column("total").to_pylist() == [12]
+        assert counts(operator) == (4, 2, 1, 0)
 
     def test_so_they_are_if_each_record_has_its_own(self) -> None:
         operator = TOTALS.operator(before_process=paid)

@@ -136,7 +136,11 @@ def test_expired_sessions_stay_readable_for_a_time() -> None:
         (fl.sliding("1 s"), {"trigger": fl.repeat(fl.after(1))}, "`discarding` means nothing for Sliding"),
         (fl.session("1 s", max_count=2), {"trigger": fl.repeat(fl.after(1))}, "`discarding` means nothing for Session"),
         (fl.counting(2), {"lateness": MICROS(5)}, "`lateness` .* means nothing for arrival-time windows"),
-        (fl.session("1 s"), {"retention": fl.retention(messages=True)}, "each key has its own Session windows"),
+        (
+            fl.custom(lambda times, batch: (times, times + 1)),
+            {"retention": fl.retention(messages=True)},
+            "`retention` with messages is not for Custom windows",
+        ),
     ],
 )
 def test_what_a_kind_cannot_do_is_refused(window: Any, said: dict[str, Any], message: str) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from tests.spark.jvm import jvm_of
 from tests.spark.sinks.orders import handed
 
-from fanlight.spark.sinks.shape import Shape
+from fanlight.spark.sinks.delivery import Delivery
+from fanlight.spark.sinks.result_schema import ResultShape
 from fanlight.spark.sinks.sink import Sink
 from fanlight.spark.sinks.targets import sinks_of
 
@@ -61,21 +63,24 @@ class Desk:
         statement.close()
         return rows
 
-    def sink(self, shape: Shape, table: str = "totals", **options: Any) -> Sink:
+    def sink(self, shape: ResultShape, table: str = "totals", **options: Any) -> Sink:
         (sink,) = sinks_of(shape, self.url, table=table, properties=self.properties, **options)
         return sink
 
-    def takes(self, sink: Sink, shape: Shape, number: int, rows: list[dict[str, Any]], **more: Any) -> None:
+    def takes(self, sink: Sink, shape: ResultShape, number: int, rows: list[dict[str, Any]], **more: Any) -> None:
         """Hand a batch to a sink, as a query does: the first of a start is shown to it before."""
-        leaving = handed(shape, number, pa.Table.from_pylist(rows, schema=shape.rows), **more)
-        leaving.frame = self.spark.range(0)
-        sink.check(leaving)
-        sink.write(leaving)
+        self.delivers(sink, handed(shape, number, pa.Table.from_pylist(rows, schema=shape.rows), **more))
+
+    def delivers(self, sink: Sink, delivery: Delivery) -> None:
+        """Show the batch to the sink, and hand it over."""
+        delivery.frame = self.spark.range(0)
+        sink.check(delivery)
+        sink.write(delivery)
 
 
 @contextmanager
 def _connected(spark: SparkSession, url: str, properties: dict[str, str]) -> Iterator[Any]:
-    jvm: Any = spark._jvm
+    jvm = jvm_of(spark)
     given = jvm.java.util.Properties()
     for name, value in properties.items():
         given.setProperty(name, value)

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.sinks.orders import BASE, BUNDLES, corrected, put, shape_of, standing, stepped, streamed
+from tests.spark.sinks.orders_as_rows import CHANGES, Order, offered
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.writing import write
 
 from .desk import Desk
 
@@ -68,6 +68,24 @@ def test_keys_that_look_alike_are_kept_apart(desk: Desk) -> None:
     assert sorted(kept, key=repr) == sorted(((key, str(n)) for n, key in enumerate(ALIKE, 1)), key=repr)
 
 
+def test_rows_are_upserted_by_unique_text_that_looks_alike_and_changes_act_by_it(desk: Desk) -> None:
+    """A result without windows. Each is inserted, then each is updated in a batch of its own, then every other goes."""
+    sink = desk.sink(CHANGES, "orders", unique="shop")
+
+    def takes(number: int, *orders: Order) -> None:
+        for _ in range(2):  # the second is a repeat, and skipped
+            desk.delivers(sink, offered(CHANGES, number, *orders))
+
+    takes(0, *((shop, 0, 0.5, "+I") for shop in ALIKE))
+    for number, shop in enumerate(ALIKE, 1):
+        takes(number, (shop, 0, 0.5, "-U"), (shop, number, 1.5, "+U"))
+    takes(len(ALIKE) + 1, *((shop, 0, 1.5, "-D") for shop in ALIKE[::2]))
+    shop, number = desk.named("shop"), desk.named("id")
+    kept = desk.asked(f"SELECT {shop}, {number} FROM {desk.named('orders')}")
+    left = [(shop, str(number)) for number, shop in enumerate(ALIKE, 1)][1::2]
+    assert sorted(kept, key=repr) == sorted(left, key=repr)
+
+
 def test_queries_whose_names_look_alike_are_different_queries(desk: Desk) -> None:
     """A batch DataFrame is written once under its name; were `Monday` taken for `monday`, it would be skipped."""
     sink = desk.sink(COUNTED)
@@ -78,9 +96,8 @@ def test_queries_whose_names_look_alike_are_different_queries(desk: Desk) -> Non
 
 def test_a_stream_becomes_a_table(spark: SparkSession, tmp_path: Path, desk: Desk) -> None:
     put(tmp_path / "in", BUNDLES)
-    run = streamed(spark, tmp_path / "in", corrected)._spark
-    options = {"checkpoint": str(tmp_path / "checkpoint"), "available_now": True, "properties": desk.properties}
-    query = write(run, desk.url, table="totals", **options)
+    options: Any = {"checkpoint": str(tmp_path / "checkpoint"), "available_now": True, "properties": desk.properties}
+    query = streamed(spark, tmp_path / "in", corrected).write_to(desk.url, table="totals", **options)
     assert query is not None
     query.awaitTermination(240)
     names = ", ".join(desk.named(name) for name in ("k", "window_start", "window_end", "n", "revenue", "values"))

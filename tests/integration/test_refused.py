@@ -17,7 +17,6 @@ from tests.spark.sinks.orders import bundle, put, shape_of, streamed
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.writing import write
 
 from .desk import Desk
 from .servers import PASSWORD
@@ -152,7 +151,7 @@ def test_a_stream_that_stopped_goes_on_when_it_is_told_to(spark: SparkSession, t
     options["properties"] = postgres.properties
 
     def run(**more: Any) -> None:
-        query = write(streamed(spark, tmp_path / "in", keyed)._spark, postgres.url, **options, **more)
+        query = streamed(spark, tmp_path / "in", keyed).write_to(postgres.url, **options, **more)
         assert query is not None
         query.awaitTermination(240)
 

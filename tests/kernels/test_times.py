@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from fanlight.errors import InputError
 from fanlight.kernels.times import Fault, read_times
-from fanlight.model.letters import Reason
-from fanlight.model.spec import TimeUnit
-from fanlight.model.timestamp import EARLIEST, LATEST, timestamp
+from fanlight.model.reason import Reason
+from fanlight.model.time.timestamp import EARLIEST, LATEST, timestamp
+from fanlight.model.time.unit import TimeUnit
 
 NS, US, MS, S = TimeUnit.NANOSECONDS, TimeUnit.MICROSECONDS, TimeUnit.MILLISECONDS, TimeUnit.SECONDS
 DAY = 86_400_000_000

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fanlight.operators.withheld import plain
+from fanlight.operators.window.firing.withheld import plain
 from fanlight.testing.script import DeadLetter, Firing, Outcome, Transcript, ValueLetter, same
-from fanlight.testing.strategies_kinds import KINDS
+from fanlight.testing.strategies.kinds import KINDS
 
 SCHEMA = pa.schema(
     {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "f": pa.float64(), "b": pa.bool_()},

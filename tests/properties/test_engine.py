@@ -10,19 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.model.aggregates import count
-from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, Op
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import END_OF_TIME
+from fanlight.model.time.watermarks import Explicit
 from fanlight.model.triggers import After, AtWatermark
-from fanlight.model.watermarks import Explicit
-from fanlight.model.windows import Hopping, Window
+from fanlight.model.windows.hopping import Hopping
+from fanlight.model.windows.window import Window
 from fanlight.testing import oracle
 from fanlight.testing.player import play
 from fanlight.testing.script import Key, Step, same
-from fanlight.testing.strategies import durations
-from fanlight.testing.strategies_kinds import KINDS, Kind
-from fanlight.testing.strategies_scripts import rearranged, recut
+from fanlight.testing.strategies.kinds import KINDS, Kind
+from fanlight.testing.strategies.scripts import rearranged, recut
+from fanlight.testing.strategies.specs import durations
 
 from .laws import SCHEMA, assert_same, assert_same_end, brief, every_kind, halved, patient
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.model import aggregates as agg
-from fanlight.model.sessions import Session
+from fanlight.model.windows.session import Session
 from fanlight.testing import oracle
 from fanlight.testing.player import play
 from fanlight.testing.script import Record, Step
-from fanlight.testing.strategies_kinds import Kind
+from fanlight.testing.strategies.kinds import Kind
 
 from .laws import SCHEMA, assert_same, every_kind, halved
 

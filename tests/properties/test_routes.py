@@ -10,19 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fanlight as fl
-from fanlight.kernels import apart
-from fanlight.kernels.slicing import Slicing
-from fanlight.model.duration import Duration
-from fanlight.model.kinds import WindowKind
+from fanlight.kernels.routes import rerouted
+from fanlight.kernels.slicing.of_kind import slicing_of
 from fanlight.model.semantics import Semantics
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.watermarks import BoundedDisorder
 from fanlight.model.triggers import AtExpiry, AtWatermark
-from fanlight.model.watermarks import BoundedDisorder
-from fanlight.model.windows import TimeDomain
-from fanlight.operators import deltas
+from fanlight.model.windows.kind import WindowKind
 from fanlight.testing import oracle
 from fanlight.testing.player import play
-from fanlight.testing.strategies import Pipeline, pipelines, windows
-from fanlight.testing.strategies_kinds import EVENT, KINDS
+from fanlight.testing.strategies.kinds import EVENT, KINDS
+from fanlight.testing.strategies.specs import Pipeline, pipelines, windows
 
 from .laws import SCHEMA, assert_same
 
@@ -31,13 +30,13 @@ pytestmark = pytest.mark.slow
 at_the_end = st.sampled_from([AtWatermark(), AtExpiry(), AtWatermark(late=None)])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(pipelines(window=windows().filter(lambda kind: hasattr(kind, "every"))))
-def test_bundles_over_stacks_are_bundles_written_out(monkeypatch: pytest.MonkeyPatch, pipeline: Pipeline) -> None:
+def test_bundles_over_stacks_are_bundles_written_out(pipeline: Pipeline) -> None:
     """Small bundles are written out; with the bound at zero the same pipelines go over the stacks."""
     spec, steps = pipeline
-    monkeypatch.setattr(deltas, "_FEW", -1)
-    assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))
+    with rerouted(written_out=-1):
+        assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))
 
 
 def test_a_large_bundle_goes_over_the_stacks_by_itself() -> None:
@@ -61,7 +60,7 @@ def test_a_large_bundle_goes_over_the_stacks_by_itself() -> None:
 
 def alone(window: WindowKind) -> bool:
     """Whether windows of this kind share no slice."""
-    return Slicing.of(window, Semantics()).width == 1
+    return slicing_of(window, Semantics()).width == 1
 
 
 @pytest.mark.parametrize("kind", ["plain", "calendar"])
@@ -71,8 +70,7 @@ def test_slices_taken_one_by_one_are_slices_taken_together(kind: str, data: st.D
     """Small slices are grouped together; with the bound at two the same pipelines group most of them by themselves."""
     one = KINDS[kind]
     spec, steps = data.draw(one.pipelines(window=one.windows(EVENT).filter(alone), trigger=at_the_end))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apart, "_LARGE", 2)
+    with rerouted(large_slice=2):
         assert_same(play(spec, steps, SCHEMA), oracle.run(spec, steps))
 
 

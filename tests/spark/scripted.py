@@ -8,7 +8,7 @@ Spark lets only its own tests set a query's clock, so this asks the query manage
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -21,11 +21,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming import DataStreamReader
 
-from fanlight.spark.leaving import COUNTS
+from fanlight.spark.output import COUNTS
+
+from .jvm import java_frame, java_session, jvm_of
 
 Left = dict[str, Any]
 """What leaves a shard: its kind, its chunk, and the counts of an account."""
-COLUMNS = ("kind", "payload", *COUNTS)
+COLUMNS = ("kind", "payload", "stage", *COUNTS)
 
 _AGE = 1_700_000_000
 """Spark reads files in the order they were changed, so each says its own second, counted from here."""
@@ -101,7 +103,7 @@ class ScriptedQuery:
         self._feed = feed
         self._leaving = leaving.select(*COLUMNS)
         self._checkpoint = str(folder / "checkpoint")
-        self._java: Any = leaving.sparkSession._jvm
+        self._java: Any = jvm_of(leaving.sparkSession)
         self._clock = self._java.org.apache.spark.util.ManualClock(0)
         self._query: Any = None
         self._last = -1
@@ -125,6 +127,25 @@ class ScriptedQuery:
         """
         self._clock.setTime(clock)
         self._feed.end() if table is None else self._feed.write(table)
+        return self._left()
+
+    def end_anew(self, clock: int) -> list[Left]:
+        """The last micro-batch, of a query that is started again when the end has been said, as `write_to` does it.
+
+        Stages with an exchange before them look for the end each by itself. So all of them see it together.
+        """
+        return self.anew(self._feed.end, clock)
+
+    def anew(self, come: Callable[[], object], clock: int) -> list[Left]:
+        """One micro-batch, of a query that is started again when all has `come` that belongs to it."""
+        self._query.stop()
+        self._clock.setTime(clock)
+        come()
+        self._start()
+        return self._left()
+
+    def _left(self) -> list[Left]:
+        """What leaves the next micro-batch, which is the only one."""
         self._process()
         assert self._sink.latestBatchId().get() == self._last + 1, "a file is a micro-batch"
         rows = self._java.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.dataSinceBatch(self._last))
@@ -146,12 +167,12 @@ class ScriptedQuery:
         java, streaming = self._java, self._java.org.apache.spark.sql.streaming
         self._sink = self._java.org.apache.spark.sql.execution.streaming.sources.MemorySink()
         nothing = java.scala.Option.empty()
-        manager = self._leaving.sparkSession._jsparkSession.sessionState().streamingQueryManager()
+        manager = java_session(self._leaving.sparkSession).sessionState().streamingQueryManager()
         self._query = manager.startQuery(
             nothing,
             nothing,
             java.scala.Option.apply(self._checkpoint),
-            self._leaving._jdf,
+            java_frame(self._leaving),
             java.PythonUtils.toScalaMap({}),
             self._sink,
             streaming.OutputMode.Append(),

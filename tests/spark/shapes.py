@@ -17,18 +17,18 @@ import pyarrow as pa
 
 import fanlight as fl
 from fanlight.model.aggregates import Aggregate
-from fanlight.model.counting import Counting
-from fanlight.model.custom import Assign
-from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation
-from fanlight.model.kinds import WindowKind
 from fanlight.model.semantics import Semantics
-from fanlight.model.sessions import Session
-from fanlight.model.sliding import Sliding
 from fanlight.model.spec import WindowSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.watermarks import BoundedDisorder
 from fanlight.model.triggers import Trigger
-from fanlight.model.watermarks import BoundedDisorder
-from fanlight.model.windows import TimeDomain
+from fanlight.model.windows.counting import Counting
+from fanlight.model.windows.custom import Assign
+from fanlight.model.windows.kind import WindowKind
+from fanlight.model.windows.session import Session
+from fanlight.model.windows.sliding import Sliding
 
 MOMENT = pa.timestamp("us", "UTC")
 SCHEMA = pa.schema(

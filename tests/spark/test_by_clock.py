@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from fanlight.model.watermarks import Explicit
+from fanlight.model.time.watermarks import Explicit
 from fanlight.testing import oracle
 from fanlight.testing.player import play
 

@@ -22,10 +22,9 @@ import pytest
 from pyspark import cloudpickle
 
 import fanlight as fl
-from fanlight.spark import shipping
-from fanlight.spark.envelope import rows_of
-from fanlight.spark.leaving import COUNTS, FIRING
-from fanlight.spark.shipping import archive, portable_function
+from fanlight.spark.output import COUNTS, FIRING
+from fanlight.spark.pack import rows_of
+from fanlight.spark.shipping import archive, bring_along, portable_function
 
 from . import elsewhere
 
@@ -55,7 +54,8 @@ def bare() -> dict[str, str]:
 
     Python reads the `.pth` file of an editable install only where it looks for packages by itself, not on PYTHONPATH.
     """
-    return {**os.environ, "PYSPARK_PYTHON": getattr(sys, "_base_executable", sys.executable), "PYTHONPATH": str(SITE)}
+    own = Path(sys.base_prefix, "bin", Path(sys.executable).name)
+    return {**os.environ, "PYSPARK_PYTHON": str(own if own.exists() else sys.executable), "PYTHONPATH": str(SITE)}
 
 
 def spark_home(folder: Path) -> Path:
@@ -100,12 +100,15 @@ def opened_elsewhere(function: Any, folder: Path) -> str:
 
 
 def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    told = opened_elsewhere(portable_function(rows_of(FIRING, SCHEMA)), tmp_path)
+    told = opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path)
     assert "Call ship(spark) before a pipeline is declared" in told
-    monkeypatch.setattr(shipping, "_luggage", [archive()])  # as after ship(spark)
-    assert opened_elsewhere(portable_function(rows_of(FIRING, SCHEMA)), tmp_path) == "[] True\n"
+    bring_along(archive())  # as ship(spark) does
+    try:
+        assert opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path) == "[] True\n"
+    finally:
+        bring_along(None)
 
 
 @pytest.mark.usefixtures("connect_port")

@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fanlight as fl
-from fanlight.model.timestamp import START_OF_TIME, timestamp
-from fanlight.spark.envelope import FAR, seal
+from fanlight.model.time.timestamp import START_OF_TIME, timestamp
+from fanlight.spark.pack import FAR, pack_by_shard
 from fanlight.spark.tester import ShardTester
 
 from .test_pipelines import DDL, write
-from .test_time import Taken, source
+from .test_time import Accepted, source
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -30,15 +30,17 @@ def batch(*times: datetime) -> pa.RecordBatch:
 def test_the_envelope_folds_around_them_and_follows_the_others() -> None:
     """Three records of noon fold to one row; the watermark is 5 s behind noon. That of 2099 travels as it is."""
     rows = batch(NOON, LATER, NOON, NOON).append_column(FAR, pa.array([None, True, False, False]))
-    packed = pa.Table.from_batches(seal(SPEC, SCHEMA, [0], lambda: START_OF_TIME, heartbeat=False)(iter([rows])))
-    assert packed.column("kind").to_pylist() == ["folded", "records"]
+    packed = pa.Table.from_batches(
+        pack_by_shard(SPEC, SCHEMA, [0], lambda: START_OF_TIME, heartbeat=False)(iter([rows]))
+    )
+    assert packed.column("kind").to_pylist() == ["preaggregated", "records"]
     assert packed.column("watermark").to_pylist() == [timestamp(NOON - timedelta(seconds=5))] * 2
 
 
 @pytest.mark.parametrize("times", [(LATER, LATER), (NOON, LATER)], ids=["all of them", "some"])
-@pytest.mark.parametrize("folds", [True, False])
-def test_the_shard_makes_dead_letters_of_them(times: tuple[datetime, ...], folds: bool) -> None:
-    tester = ShardTester(SPEC, SCHEMA, folds=folds)
+@pytest.mark.parametrize("preaggregates", [True, False])
+def test_the_shard_makes_dead_letters_of_them(times: tuple[datetime, ...], preaggregates: bool) -> None:
+    tester = ShardTester(SPEC, SCHEMA, preaggregates=preaggregates)
     rows = tester.batch([batch(*times)], watermark=START_OF_TIME, clock=timestamp(NOON))
     [account] = [row for row in rows if row["kind"] == "account"]
     assert (account["received"], account["dead_letters"]) == (2, times.count(LATER))
@@ -47,7 +49,7 @@ def test_the_shard_makes_dead_letters_of_them(times: tuple[datetime, ...], folds
 @pytest.mark.slow
 def test_one_record_of_2099_and_everything_later_is_still_accepted(spark: SparkSession, tmp_path: Path) -> None:
     """Each file is a micro-batch, whose timestamp is the clock. Windows of a day, so that today's are still open."""
-    taken = Taken()
+    taken = Accepted()
     today = datetime.now(UTC)
     times = [today - timedelta(hours=1), LATER, today, today + timedelta(hours=1)]
     tables = [

@@ -19,11 +19,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import fanlight as fl
-from fanlight.spark.writing import write
+from fanlight.spark.write import write
 
 from .sinks.faults import FAULTS
 from .sinks.orders import BUNDLES, corrected, put, streamed
-from .test_writing import DEAD, RECORDS, asked, expected_table, letters_in, table_in
+from .test_write import DEAD, RECORDS, asked, expected_table, letters_in, table_in
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def kind_of(path: str) -> str:
 
 def run(spark: SparkSession, source: Path, folder: Path) -> None:
     query = write(
-        streamed(spark, source, corrected)._spark,
+        streamed(spark, source, corrected).on_spark("test"),
         f"sqlite:///{folder}/t.db",
         table="totals",
         checkpoint=str(folder / "checkpoint"),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,78 +19,91 @@ import pytest
 pytestmark = pytest.mark.slow
 
 SURVIVOR = Path(__file__).with_name("survivor.py")
-KILLS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
-"""Twenty in `make thorough`; a kill and the start after it take half a minute."""
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+KILLS = {"totals": 20 if LONG else 2, "graph": 10 if LONG else 2}
+"""Of each query, many in `make thorough`; a kill and the start after it take half a minute."""
 PATIENCE = 600
 """Seconds after which a query that should end is taken to hang."""
 TABLES = {
-    "totals": "SELECT * FROM totals ORDER BY k, window_start",
-    "dead letters": "SELECT reason, record FROM totals_dead_letters ORDER BY reason, record",
+    "totals": "SELECT * FROM totals",
+    "dead letters": "SELECT reason, record, detail FROM totals_dead_letters",
     "accounting": (
-        "SELECT SUM(received), SUM(accepted), SUM(duplicates), SUM(dead_letters), COUNT(DISTINCT batch) "
-        "FROM totals_accounting WHERE received > 0"
+        "SELECT stage, SUM(received), SUM(accepted), SUM(duplicates), SUM(dead_letters), SUM(filtered), "
+        "COUNT(DISTINCT batch) FROM totals_accounting WHERE received > 0 GROUP BY stage"
     ),
 }
 
 Tables = dict[str, list[Any]]
 
 
-@pytest.fixture(scope="module")
-def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """What a run without kills ends with."""
+class Unharmed(NamedTuple):
+    """A query, and what a run without kills ends with."""
+
+    query: str
+    tables: Tables
+
+
+@pytest.fixture(scope="module", params=list(KILLS))
+def unharmed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
     folder = tmp_path_factory.mktemp("unharmed")
-    with running(folder) as process:
+    with running(request.param, folder) as process:
         assert process.wait(PATIENCE) == 0
     tables = read(folder)
-    assert len(tables["totals"]) > 50
+    assert len(tables["totals"]) > {"totals": 50, "graph": 4}[request.param]
     assert tables["dead letters"]
-    return tables
+    assert len(tables["accounting"]) == {"totals": 1, "graph": 3}[request.param]
+    return Unharmed(request.param, tables)
 
 
-def test_a_driver_killed_again_and_again(unharmed: Tables, tmp_path: Path) -> None:
+one_stage = pytest.mark.parametrize("unharmed", ["totals"], indirect=True)
+
+
+def test_a_driver_killed_again_and_again(unharmed: Unharmed, tmp_path: Path) -> None:
     moments = np.random.default_rng(7)
     kills = 0
-    while kills < KILLS:
-        with running(tmp_path) as process:
+    while kills < KILLS[unharmed.query]:
+        with running(unharmed.query, tmp_path) as process:
             goal = committed(tmp_path) + moments.integers(3)
             until(lambda: committed(tmp_path) >= goal and started(tmp_path), process)  # noqa: B023 -- called at once
             time.sleep(moments.uniform(0, 1))
             assert process.poll() is None, "all is read before the last kill: give the query more batches"
             os.killpg(process.pid, signal.SIGKILL)
             kills += 1
-    with running(tmp_path) as process:
+    with running(unharmed.query, tmp_path) as process:
         assert process.wait(PATIENCE) == 0
-    assert read(tmp_path) == unharmed
+    assert read(tmp_path) == unharmed.tables
 
 
-def test_a_python_worker_killed(unharmed: Tables, tmp_path: Path) -> None:
+@one_stage
+def test_a_python_worker_killed(unharmed: Unharmed, tmp_path: Path) -> None:
     """The task is tried again, where the master allows it; here up to four times."""
-    with running(tmp_path, "local[2,4]") as process:
+    with running(unharmed.query, tmp_path, "local[2,4]") as process:
         until(lambda: committed(tmp_path) >= 2, process)
         for worker in below(process.pid, "pyspark.daemon"):
             if below(worker, "pyspark.daemon"):
                 continue  # the daemon itself; its children are the workers
             os.kill(worker, signal.SIGKILL)
         assert process.wait(PATIENCE) == 0
-    assert read(tmp_path) == unharmed
+    assert read(tmp_path) == unharmed.tables
 
 
-def test_an_executor_killed(unharmed: Tables, tmp_path: Path) -> None:
-    with running(tmp_path, "local-cluster[2,1,1024]") as process:
+@one_stage
+def test_an_executor_killed(unharmed: Unharmed, tmp_path: Path) -> None:
+    with running(unharmed.query, tmp_path, "local-cluster[2,1,1024]") as process:
         until(lambda: committed(tmp_path) >= 2, process)
         executors = below(process.pid, "CoarseGrainedExecutorBackend")
         assert len(executors) == 2
         os.kill(executors[0], signal.SIGKILL)
         assert process.wait(PATIENCE) == 0
-    assert read(tmp_path) == unharmed
+    assert read(tmp_path) == unharmed.tables
 
 
 @contextmanager
-def running(folder: Path, master: str = "local[2]") -> Iterator[subprocess.Popen[bytes]]:
+def running(query: str, folder: Path, master: str = "local[2]") -> Iterator[subprocess.Popen[bytes]]:
     """The query in a session of its own, so that all its processes can be killed at once; none is left behind."""
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, SURVIVOR, folder, master], stdout=log, stderr=log, start_new_session=True
+            [sys.executable, SURVIVOR, query, folder, master], stdout=log, stderr=log, start_new_session=True
         )
     try:
         yield process
@@ -120,7 +133,7 @@ def started(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Tables:
-    return {name: ask(folder, question, []) for name, question in TABLES.items()}
+    return {name: sorted(ask(folder, question, []), key=repr) for name, question in TABLES.items()}
 
 
 def ask(folder: Path, question: str, otherwise: list[Any]) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,6 +17,8 @@ from fanlight.spark.session import (
     require_settings,
     spark_session,
 )
+
+from .jvm import java_session, jvm_of
 
 pytestmark = pytest.mark.slow
 
@@ -53,10 +54,10 @@ def test_settings_are_taken_by_their_names_also_with_underscores(spark: SparkSes
 
 def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     """A name that nobody knows would be set, kept and ignored."""
-    jvm: Any = spark._jvm
+    jvm = jvm_of(spark)
     state = jvm.org.apache.spark.sql.execution.streaming.state
     none = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap({})
-    conf = state.StateStoreConf(spark._jsparkSession.sessionState().conf(), none)
+    conf = state.StateStoreConf(java_session(spark).sessionState().conf(), none)
     assert conf.providerClass().endswith("RocksDBStateStoreProvider")
     assert conf.stateStoreCheckpointFormatVersion() == 2
     assert conf.checkpointFileChecksumEnabled()
@@ -64,7 +65,7 @@ def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     assert rocks.enableChangelogCheckpointing()
     assert rocks.boundedMemoryUsage()
     assert rocks.totalMemoryUsageMB() == 512
-    known = spark._jsparkSession.sessionState().conf()
+    known = java_session(spark).sessionState().conf()
     assert known.arrowMaxRecordsPerBatch() == 262_144
     assert known.sessionLocalTimeZone() == "UTC"
 

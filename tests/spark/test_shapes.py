@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,17 +21,19 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from fanlight.model.document_words import WORDS
 from fanlight.model.firing import Accumulation, Op
-from fanlight.model.kinds import WindowKind
 from fanlight.model.spec import WindowSpec
-from fanlight.model.watermarks import Explicit
-from fanlight.model.windows import Same, Window
-from fanlight.operators.plan import Plan
-from fanlight.spark.leaving import ACCOUNT, COUNTS, FIRING, LETTER
+from fanlight.model.time.watermarks import Explicit
+from fanlight.model.windows.kind import WindowKind
+from fanlight.model.windows.same import Same
+from fanlight.model.windows.window import Window
+from fanlight.operators.operator import BoundSpec
+from fanlight.spark.output import ACCOUNT, COUNTS, FIRING, LETTER
 from fanlight.spark.run import SparkRun
-from fanlight.spark.transit import opened
+from fanlight.spark.wire import opened
 from fanlight.testing import Counts, Firing, Key, Outcome, Record, Step, Transcript, oracle, same
-from fanlight.testing.player import _firing, _letter, _rows, play
+from fanlight.testing.player import firing_of, letter_of, play, rows_of
 
 from .scripted import COLUMNS, Feed, Left, ScriptedQuery, asked, one_batch_a_file
 from .shapes import CALM, DELAY, EVERY_KIND, LOSSY, SCHEMA, Shape, bundles
@@ -111,7 +113,7 @@ def test_the_shapes_are_of_every_kind() -> None:
     for field in ("window", "trigger", "accumulation", "lateness", "keys"):
         assert min(Counter(getattr(shape.spec, field) for shape in CALM).values()) >= 5, field
     kinds = {type(shape.spec.window) for shape in (*CALM, *EVERY_KIND)}
-    assert kinds == set(get_args(WindowKind)) - {Same}
+    assert kinds == {kind for kind in WORDS.values() if issubclass(kind, WindowKind)} - {Same}
     for shape in LOSSY:
         assert oracle.run(replace(shape.spec, watermark=Explicit()), stepped()).counts.adds_up
 
@@ -119,31 +121,32 @@ def test_the_shapes_are_of_every_kind() -> None:
 def streamed(spark: SparkSession, spec: WindowSpec, folder: Path) -> Transcript:
     """What a streaming query gives, micro-batch by micro-batch."""
     feed = Feed(spark, folder, SCHEMA)
-    run = SparkRun(spec, feed.frame, panes=True)
+    run = SparkRun.over(spec, feed.frame, panes=True)
     with ScriptedQuery(feed, run.leaving(str(feed.signals)), folder) as query:
         left = [query.batch(table, clock) for table, clock in zip([*bundles(), None], CLOCKS, strict=True)]
-    return Transcript([outcome(spec, run.plan, rows) for rows in left])
+    return Transcript([outcome(spec, run.bound, rows) for rows in left])
 
 
 def at_once(spec: WindowSpec, whole: DataFrame) -> Transcript:
     """What a batch DataFrame gives."""
-    run = SparkRun(spec, whole, panes=True)
+    run = SparkRun.over(spec, whole, panes=True)
     rows = run.leaving().select(*COLUMNS).collect()
-    return Transcript([outcome(spec, run.plan, [row.asDict() for row in rows])])
+    return Transcript([outcome(spec, run.bound, [row.asDict() for row in rows])])
 
 
-def outcome(spec: WindowSpec, plan: Plan, rows: list[Left]) -> Outcome:
+def outcome(spec: WindowSpec, bound: BoundSpec, rows: list[Left]) -> Outcome:
     """What left the shards in one micro-batch; the numbers are those of their accounts."""
     chunks = {kind: [opened(bytes(row["payload"])) for row in rows if row["kind"] == kind] for kind in (FIRING, LETTER)}
-    fired = pa.Table.from_batches(chunks[FIRING], schema=plan.result)
+    fired = pa.Table.from_batches(chunks[FIRING], schema=bound.result)
     accounts = [row for row in rows if row["kind"] == ACCOUNT]
     counts = Counts(*(sum(row[count] for row in accounts) for count in COUNTS))
     assert counts.adds_up
-    letters = [_letter(row) for chunk in chunks[LETTER] for row in chunk.to_pylist()]
+    letters = [letter_of(row) for chunk in chunks[LETTER] for row in chunk.to_pylist()]
     assert len(letters) == counts.dead_letters
-    firings = tuple(_firing(spec, row) for row in _rows(fired))
+    firings = tuple(firing_of(spec, row) for row in rows_of(fired))
     numbers = (counts.records_in, counts.accepted, counts.duplicates, counts.missed_windows)
-    return Outcome(firings, tuple(letters), *numbers)
+    left_out = {"filtered": counts.filtered, "dropped": counts.dropped}
+    return Outcome(firings, tuple(letters), *numbers, **left_out)
 
 
 def stepped() -> list[Step]:

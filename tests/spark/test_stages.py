@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fanlight as fl
-from fanlight.spark.transit import opened
+from fanlight.spark.wire import opened
 
 from .test_pipelines import BUNDLES, DDL, bundle, plain, rows, write
 

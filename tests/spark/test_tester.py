@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
-from fanlight.model.timestamp import LATEST
-from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
+from fanlight.model.time.timestamp import LATEST
+from fanlight.spark.output import ACCOUNT, FIRING, LETTER
 from fanlight.spark.tester import ShardTester
-from fanlight.spark.transit import opened
+from fanlight.spark.wire import opened
 from fanlight.testing.vectors import ENGINES, Status, Vector, load, replay
 from fanlight.testing.vectors.drive_spark import SparkDriver
 
@@ -71,7 +71,8 @@ def test_the_end_of_the_input_closes_what_no_watermark_reaches() -> None:
     assert totals(shard.batch([], watermark=LATEST, clock=0)) == [1]
     assert totals(shard.batch(bundle((2, 2)), watermark=LATEST, clock=0)) == [3]
     assert totals(shard.batch(bundle((300, 4)), watermark=LATEST, clock=0, ends=True)) == [4]
-    assert not shard.shard().is_live
+    kept = shard.shard().store
+    assert not any(kept.list(space) for space in ("partials", "firings", "panes", "records", "retained"))
 
 
 def test_a_step_says_what_became_of_its_records() -> None:
@@ -86,7 +87,7 @@ def test_a_step_says_what_became_of_its_records() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_envelope_that_folds_nothing_changes_nothing(monkeypatch: pytest.MonkeyPatch, case: Vector) -> None:
     """On another machine, or after a restart, nothing is known of the shard; records then travel as they are."""
-    monkeypatch.setitem(ENGINES, "unfolded", lambda spec, schema: SparkDriver(spec, schema, folds=False))
+    monkeypatch.setitem(ENGINES, "unfolded", lambda spec, schema: SparkDriver(spec, schema, preaggregates=False))
     verdict = replay(case, "unfolded")
     assert verdict.status is replay(case, "spark").status, verdict.reason
     assert verdict.status is not Status.FAIL, verdict.reason

@@ -22,7 +22,7 @@ PATIENCE = 300
 """Seconds after which a firing that should come is taken to be lost."""
 
 
-class Taken:
+class Accepted:
     """What a query hands to a function, kept."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ def source(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def test_a_flush_ends_the_input_and_what_comes_after_it_is_too_late(spark: SparkSession, tmp_path: Path) -> None:
-    taken = Taken()
+    taken = Accepted()
     options = {"checkpoint": str(tmp_path / "checkpoint"), "available_now": True}
     write(tmp_path / "in", BUNDLES)
     query = tumbling(source(spark, tmp_path)).write_to(taken, flush=True, **options)
@@ -58,7 +58,7 @@ def test_a_flush_ends_the_input_and_what_comes_after_it_is_too_late(spark: Spark
 
 
 def test_a_flush_reaches_every_stage(spark: SparkSession, tmp_path: Path) -> None:
-    taken = Taken()
+    taken = Accepted()
     write(tmp_path / "in", BUNDLES[:2])
     totals = tumbling(source(spark, tmp_path)).rewindow().agg(n=fl.sum("n"))
     query = totals.write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True)
@@ -69,7 +69,7 @@ def test_a_flush_reaches_every_stage(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_windows_of_the_clock_take_every_record_once(spark: SparkSession, tmp_path: Path) -> None:
-    taken = Taken()
+    taken = Accepted()
     write(tmp_path / "in", BUNDLES)
     stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k")
     counts = stream.window(fl.tumbling("1 second", domain="processing")).agg(n=fl.count())
@@ -82,7 +82,7 @@ def test_windows_of_the_clock_take_every_record_once(spark: SparkSession, tmp_pa
 
 
 def test_the_clock_fires_in_a_period_without_data(spark: SparkSession, tmp_path: Path) -> None:
-    taken = Taken()
+    taken = Accepted()
     write(tmp_path / "in", BUNDLES[:1])
     stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("1 day"))
     early = stream.trigger(fl.at_watermark(early=fl.every("2 seconds"))).agg(n=fl.count())
@@ -117,7 +117,7 @@ def test_flush_belongs_to_available_now(spark: SparkSession, tmp_path: Path) -> 
 
 def test_a_shard_without_records_acts_on_the_watermark_too(spark: SparkSession, tmp_path: Path) -> None:
     """Whether a record is too late must not depend on the shard its key belongs to."""
-    taken = Taken()
+    taken = Accepted()
     write(tmp_path / "in", [bundle((100, "a", 1)), bundle((101, "a", 2)), bundle(*((3, key, 3) for key in "abcdefgh"))])
     stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("10 s"))
     query = stream.agg(n=fl.count()).write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True)

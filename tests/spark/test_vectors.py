@@ -21,21 +21,22 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from fanlight.model.duration import Duration
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import LATEST
-from fanlight.model.watermarks import BoundedDisorder
-from fanlight.operators.accounting import DeadLetters
-from fanlight.operators.plan import MOMENT, Plan
-from fanlight.spark.leaving import FIRING, LETTER
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import LATEST
+from fanlight.model.time.watermarks import BoundedDisorder
+from fanlight.operators.accounting import MOMENT, DeadLetters
+from fanlight.operators.operator import BoundSpec
+from fanlight.operators.window.plan import Plan
+from fanlight.spark.output import FIRING, LETTER
 from fanlight.spark.run import SparkRun
-from fanlight.spark.transit import opened, packed
+from fanlight.spark.wire import opened, packed
 from fanlight.testing.vectors import Vector, load
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import TIME, declare
 from fanlight.testing.vectors.drive_spark import MicroBatch, MicroBatches
 from fanlight.testing.vectors.expect import differences
-from fanlight.testing.vectors.play import play
+from fanlight.testing.vectors.play import play_vector
 
 from .scripted import Feed, Left, ScriptedQuery, asked, one_batch_a_file
 
@@ -117,9 +118,9 @@ def compared(spark: SparkSession, vector: Vector, folder: Path) -> list[str]:
     spec = declare(vector)
     columns = Columns.of(vector, spec)
     asked = Script(spec, columns.schema)
-    play(vector, spec, columns, asked, states=())
+    play_vector(vector, spec, columns, asked, states=())
     given = Translation(spec, columns.schema, asked.batches).run(spark, folder, asked.restarts)
-    return differences(vector, play(vector, spec, columns, Script(spec, columns.schema, given), states=()))
+    return differences(vector, play_vector(vector, spec, columns, Script(spec, columns.schema, given), states=()))
 
 
 class Script(MicroBatches):
@@ -157,14 +158,14 @@ class Translation:
     def run(self, spark: SparkSession, folder: Path, restarts: list[int]) -> list[list[tuple[str, bytes]]]:
         """What leaves each micro-batch."""
         feed = Feed(spark, folder, self.schema)
-        run = SparkRun(self.spec, feed.frame, panes=True)
+        run = SparkRun.over(self.spec, feed.frame, panes=True)
         given = []
         with ScriptedQuery(feed, run.leaving(str(feed.signals)), folder) as query:
             for place, batch in enumerate(self._batches):
                 if place in restarts:
                     query.restart()
                 file = None if batch.ends else self._file(batch)
-                given.append(self._read(query.batch(file, batch.clock // MILLISECOND), run.plan))
+                given.append(self._read(query.batch(file, batch.clock // MILLISECOND), run.bound))
         return given
 
     def _file(self, batch: MicroBatch) -> pa.Table:
@@ -182,16 +183,16 @@ class Translation:
         table = pa.Table.from_batches([records]).set_column(place, TIME, times)
         return table.append_column(LANE, pa.repeat(RECORD, len(records)))
 
-    def _read(self, left: list[Left], plan: Plan) -> list[tuple[str, bytes]]:
+    def _read(self, left: list[Left], bound: BoundSpec) -> list[tuple[str, bytes]]:
         """What left, without markers and lanes and in the columns of the case; of several shards in the law's order."""
         chunks = {kind: [opened(row["payload"]) for row in left if row["kind"] == kind] for kind in (FIRING, LETTER)}
         return [
-            *((FIRING, packed(batch)) for batch in self._firings(chunks[FIRING], plan)),
+            *((FIRING, packed(batch)) for batch in self._firings(chunks[FIRING], bound)),
             *((LETTER, packed(batch)) for batch in self._letters(chunks[LETTER])),
         ]
 
-    def _firings(self, chunks: list[pa.RecordBatch], plan: Plan) -> list[pa.RecordBatch]:
-        table = pa.Table.from_batches(chunks, schema=plan.result)
+    def _firings(self, chunks: list[pa.RecordBatch], bound: BoundSpec) -> list[pa.RecordBatch]:
+        table = pa.Table.from_batches(chunks, schema=bound.result)
         table = table.filter(pc.equal(table.column(LANE), RECORD)).drop_columns([LANE])
         ends = [pc.struct_field(table.column("window"), side) for side in ("end", "start")]
         order = pa.table(

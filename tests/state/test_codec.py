@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.errors import StateError
-from fanlight.state.codec import decode, encode
-from fanlight.state.frame import FrameKind
+from fanlight.state.codec import FrameKind, decode, encode
 from fanlight.state.snapshot import decode_snapshot, encode_snapshot
 
 POINT = pa.struct([("x", pa.int64()), ("label", pa.string())])

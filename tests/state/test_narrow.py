@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanlight.state.narrow import narrowed, widened
+from fanlight.state.codec import narrowed, widened
 
 LEAST, MOST = -(2**63), 2**63 - 1
 ROWS = 300

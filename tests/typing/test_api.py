@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
+from fanlight.spark.sinks import Batch, BatchNote, BatchSink
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ORDERS = [
@@ -46,6 +47,16 @@ def test_a_pipeline_reads_as_it_is_typed() -> None:
     assert assert_type(result.spec.lateness, fl.Duration) == fl.Duration.of(timedelta(hours=1))
     # both orders are in the nine windows that reach from 12:01:10 back to noon; one window more has only one of them
     assert result.table().column("n").to_pylist().count(2) == 9
+
+
+def test_a_sort_reads_as_it_is_typed() -> None:
+    result = assert_type(fl.stream(ORDERS, time="ts").sort("price", order="total"), fl.RowResult[fl.SortSpec])
+    assert assert_type(result.spec, fl.SortSpec).ties == ("price",)
+    operator = assert_type(result.operator(), fl.StandaloneOperator[fl.SortSpec])
+    assert assert_type(operator.accounting, fl.Accounting).received == 0
+    assert len(result.table()) == 2
+    with pytest.raises(fl.SpecError):
+        fl.stream(ORDERS, time="ts").sort(order="price")  # type: ignore[arg-type]
 
 
 def test_every_source_is_accepted() -> None:
@@ -189,6 +200,29 @@ def test_hooks_and_a_downstream_are_functions_of_batches() -> None:
     operator = fl.WindowOperator(spec, schema=schema, before_process=seen, before_send=seen, downstream=willing)
     assert operator.is_bound
     fl.WindowOperator(spec, downstream=[].append)
+
+
+class Shelf:
+    """A sink of a user's own, as docs/sinks.md has it."""
+
+    place = "the shelf"
+
+    def newest(self, query: str) -> BatchNote | None:
+        return None
+
+    def take(self, rows: pa.Table, batch: Batch) -> None:
+        assert_type(batch.note, BatchNote)
+
+
+def test_a_sink_of_ones_own_is_a_target() -> None:
+    sink: BatchSink = Shelf()
+    totals = revenue(ORDERS)
+    with pytest.raises(fl.OtherEngine, match="write_to: this pipeline reads no Spark DataFrame"):
+        totals.write_to(Shelf(), dead_letters=sink, unique="id")
+    with pytest.raises(fl.OtherEngine):
+        totals.write_to("sqlite:///t.db", table="t", unique=("shop", "id"))
+    with pytest.raises(fl.OtherEngine):
+        totals.write_to(7)  # type: ignore[arg-type]
 
 
 def test_errors_are_caught_by_their_kind() -> None:

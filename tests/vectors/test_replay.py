@@ -12,7 +12,7 @@ from fanlight.testing.vectors import ENGINES, Status, Verdict, load, replay
 HERE = Path(__file__).parent
 WRITTEN = [vector for file in sorted(HERE.glob("*.yaml")) for vector in load(file)]
 CASES = {vector.name: vector for vector in WRITTEN}
-ASKED = ("window_agg", "window_agg_chain", "assign", "assign_groups", "accumulation")
+ASKED = ("window_agg", "window_agg_chain", "assign", "assign_groups", "accumulation", "sort")
 
 
 @cache
@@ -38,6 +38,13 @@ def test_nearly_every_case_about_windows_is_adopted(engine: str) -> None:
     refused = [name for name in asked if verdict(name, engine).status is Status.NOT_ADOPTED]
     assert len(asked) > 150
     assert len(refused) <= 0.05 * len(asked), refused
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_case_about_sort_passes(engine: str) -> None:
+    verdicts = {name: verdict(name, engine).status for name, vector in CASES.items() if vector.op == "sort"}
+    assert len(verdicts) == 3
+    assert set(verdicts.values()) == {Status.PASS}, verdicts
 
 
 def test_a_case_that_is_not_adopted_says_why() -> None:

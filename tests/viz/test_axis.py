@@ -8,7 +8,7 @@ import pytest
 
 import fanlight as fl
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, timestamp
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, timestamp
 from fanlight.viz.axis import Axis, axis_over
 
 DIGIT = 7.0

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import fanlight as fl
-from fanlight.viz import Step, timeline
+from fanlight.viz import TimelineStep, timeline
 
 from .drawing import read
 
@@ -85,7 +85,11 @@ class TestWhatIsShown:
 
     def test_a_step_may_move_the_watermark_alone(self) -> None:
         spec = fl.stream([], time="ts", unit="s", watermark=fl.Explicit()).window(fl.tumbling("10 seconds"))
-        steps = [Step([{"ts": 3}, {"ts": 4}]), Step(watermark="1970-01-01T00:00:10Z"), Step([{"ts": 5}])]
+        steps = [
+            TimelineStep([{"ts": 3}, {"ts": 4}]),
+            TimelineStep(watermark="1970-01-01T00:00:10Z"),
+            TimelineStep([{"ts": 5}]),
+        ]
         drawing = read(timeline(spec.agg(n=fl.count()), steps))
         assert any("step 2: ON_TIME n=2" in text for text in drawing.tooltips())
         assert "3 expired" in drawing.texts

@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.table import Table
 
 from fanlight.errors import FanlightError, InputError
-from fanlight.model.document import to_document, words
 from fanlight.model.spec import WindowSpec
+from fanlight.model.spec_json import to_document, words
 from fanlight.operators.accounting import Accounting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from fanlight.spark.inspection import Inspection
+    from fanlight.spark.checkpoint.inspection import Inspection
 
 UNREADABLE = 2
 """The exit code where there is nothing to read."""
@@ -44,8 +44,8 @@ def inspect(
     nothing to read.
     """
     try:
-        from fanlight.spark.columns import quoted
-        from fanlight.spark.inspection import inspect as look
+        from fanlight.spark.checkpoint.inspection import inspect as look
+        from fanlight.spark.column_names import quoted
 
         seen = look(checkpoint, stage=stage)
         read = seen.messages if messages else seen.windows

@@ -1,1 +1,1 @@
-"""The engine in this process, and the standalone operator."""
+"""The embedded engine, which runs in this process, and the standalone operator."""

@@ -1,4 +1,4 @@
-"""What users hand in, as record batches: tables, batches, readers, data frames, records, and streams of them."""
+"""Convert user input to record batches: tables, batches, readers, data frames, records, and streams of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
-from fanlight.embedded.columns import REFUSALS, column_of, column_of_fitting
-from fanlight.embedded.remarks import Remarks
+from fanlight.embedded.python_columns import REFUSALS, column_of, column_of_fitting
 from fanlight.errors import InputError
-from fanlight.operators.conforming import Came, Faults
+from fanlight.operators.ingest.conform import CheckedBatch, Faults
+from fanlight.operators.ingest.remarks import Remarks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,19 +24,19 @@ Record: TypeAlias = Mapping[str, Any]
 Columnar: TypeAlias = "pa.Table | pa.RecordBatch | pd.DataFrame"
 
 Records: TypeAlias = "Columnar | Record | Iterable[Record]"
-"""What one bundle may be."""
+"""The types that one bundle may have."""
 
 Source: TypeAlias = "Columnar | pa.RecordBatchReader | Iterable[Columnar] | Iterable[Record]"
-"""What a whole input may be; anything that exports an Arrow stream will do as well."""
+"""The types that a whole input may have; anything that exports an Arrow stream works too."""
 
 COLUMNAR_ROWS = 1 << 20
 RECORD_ROWS = 8_192
-"""How many rows a batch has at most: of what is columnar already, and of what must be gathered first."""
+"""The most rows of a batch: of columnar input, and of records that must be gathered first."""
 
 
 def bundles(
     source: Source, *, rows: int | None = None, schema: pa.Schema | None = None, remarks: Remarks | None = None
-) -> Iterator[Came]:
+) -> Iterator[CheckedBatch]:
     """The rows of `source` in order, in bundles of at most `rows`; none of them is empty.
 
     A table or a data frame is cut every `rows` rows, however it is chunked. A stream is read as it is asked for, and
@@ -64,7 +64,9 @@ def bundles(
     return _of_stream(_iterable("source", source), rows, schema, remarks)
 
 
-def as_bundle(records: Records | Came, schema: pa.Schema | None = None, remarks: Remarks | None = None) -> Came:
+def as_bundle(
+    records: Records | CheckedBatch, schema: pa.Schema | None = None, remarks: Remarks | None = None
+) -> CheckedBatch:
     """One bundle as it came. `schema` settles the columns and types of dicts; columnar bundles bring their own.
 
     Values that do not fit, and fields that are no column, are as in `bundles`.
@@ -72,15 +74,15 @@ def as_bundle(records: Records | Came, schema: pa.Schema | None = None, remarks:
     >>> as_bundle({"ts": 1, "price": 2.5}).batch.to_pydict()
     {'ts': [1], 'price': [2.5]}
     """
-    if isinstance(records, Came):
+    if isinstance(records, CheckedBatch):
         return records
     if isinstance(records, Mapping):
         return _gathered([records], schema, 0, remarks)
     if _is_columnar(records):
         read = _table_or_came(records, schema, remarks)
-        return read if isinstance(read, Came) else Came(_whole(read))
+        return read if isinstance(read, CheckedBatch) else CheckedBatch(_whole(read))
     if hasattr(records, "__arrow_c_stream__"):
-        return Came(_whole(_exported(records).read_all()))
+        return CheckedBatch(_whole(_exported(records).read_all()))
     return _gathered(list(_iterable("add", records)), schema, 0, remarks)
 
 
@@ -126,8 +128,8 @@ def _table(value: Columnar) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _table_or_came(value: Columnar, schema: pa.Schema | None, remarks: Remarks | None) -> pa.Table | Came:
-    """A table; or a data frame that makes none because of single values, read value by value."""
+def _table_or_came(value: Columnar, schema: pa.Schema | None, remarks: Remarks | None) -> pa.Table | CheckedBatch:
+    """A table; or, if single values of a data frame do not fit, the frame converted value by value."""
     try:
         return _table(value)
     except InputError:
@@ -139,7 +141,7 @@ def _table_or_came(value: Columnar, schema: pa.Schema | None, remarks: Remarks |
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with an index that has a name as a column."""
+    """The frame, with its index as a column if the index has a name."""
     levels = [name for name in frame.index.names if name is not None]
     return frame.reset_index(levels) if levels else frame
 
@@ -157,11 +159,11 @@ def _whole(table: pa.Table) -> pa.RecordBatch:
 
 def _of_columnar(
     values: Iterable[Columnar], rows: int, schema: pa.Schema | None, remarks: Remarks | None
-) -> Iterator[Came]:
+) -> Iterator[CheckedBatch]:
     kinds: dict[str, pa.DataType] = {}
     for position, value in enumerate(values):
         read = _table_or_came(value, schema, remarks)
-        if isinstance(read, Came):
+        if isinstance(read, CheckedBatch):
             schema = schema or read.batch.schema
             yield from read.cut(rows)
             continue
@@ -169,7 +171,7 @@ def _of_columnar(
         if remarks is None:
             _require_same_types(kinds, read.schema, position)
         for start in range(0, read.num_rows, rows):
-            yield from map(Came, read.slice(start, rows).combine_chunks().to_batches())
+            yield from map(CheckedBatch, read.slice(start, rows).combine_chunks().to_batches())
 
 
 def _require_same_types(kinds: dict[str, pa.DataType], schema: pa.Schema, position: int) -> None:
@@ -187,7 +189,7 @@ def _require_same_types(kinds: dict[str, pa.DataType], schema: pa.Schema, positi
 
 def _of_stream(
     source: Iterable[Any], rows: int | None, schema: pa.Schema | None, remarks: Remarks | None
-) -> Iterator[Came]:
+) -> Iterator[CheckedBatch]:
     """A stream of batches or of records: the first of them says which."""
     stream = iter(source)
     for first in islice(stream, 1):
@@ -208,7 +210,9 @@ def _only_columnar(stream: Iterable[Any]) -> Iterator[Columnar]:
         yield value
 
 
-def _of_records(stream: Iterator[Any], rows: int, schema: pa.Schema | None, remarks: Remarks | None) -> Iterator[Came]:
+def _of_records(
+    stream: Iterator[Any], rows: int, schema: pa.Schema | None, remarks: Remarks | None
+) -> Iterator[CheckedBatch]:
     position = 0
     while records := list(islice(stream, rows)):
         came = _gathered(records, schema, position, remarks)
@@ -218,7 +222,7 @@ def _of_records(stream: Iterator[Any], rows: int, schema: pa.Schema | None, rema
         position += len(records)
 
 
-def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int, remarks: Remarks | None) -> Came:
+def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int, remarks: Remarks | None) -> CheckedBatch:
     """Records as one bundle; `position` is that of the first, for messages."""
     for number, record in enumerate(records, position):
         if not isinstance(record, Mapping):
@@ -243,9 +247,9 @@ def _gathered(records: Sequence[Any], schema: pa.Schema | None, position: int, r
             columns.append(column_of_fitting(name, values, kind, position, faults))
     if not columns:
         # without a column, only a struct knows how many rows there are
-        return Came(pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([]))))
+        return CheckedBatch(pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([]))))
     batch = pa.RecordBatch.from_arrays(columns, schema=_schema_of(columns, names, schema))
-    return Came(batch, faults.details(len(batch)))
+    return CheckedBatch(batch, faults.details(len(batch)))
 
 
 def _schema_of(columns: list[pa.Array[Any]], names: list[str], known: pa.Schema | None) -> pa.Schema:

@@ -1,60 +1,167 @@
-"""The standalone operator: records in by hand, firings out by hand."""
+"""The standalone operator: the caller adds records and takes firings; one caller at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Self
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from types import FrameType
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
-from fanlight.embedded.heard import Heard
-from fanlight.embedded.identity import identify, keep_schema, known_schema
-from fanlight.embedded.outbox import Downstream, Outbox
-from fanlight.embedded.remarks import Remarks
+from fanlight.embedded.offsets import with_offset_field, with_offsets
 from fanlight.embedded.sources import Records, as_bundle
-from fanlight.embedded.standing import Standing, Turn
-from fanlight.embedded.turnstile import Turnstile, alone, looking
-from fanlight.errors import EngineError, StateError
-from fanlight.kernels.groups import Ints
-from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
-from fanlight.model.windows import TimeDomain
+from fanlight.errors import EngineError, SpecError
+from fanlight.model.preparation import Intake
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.timestamp import Timestamp, TimestampLike
 from fanlight.operators.accounting import Accounting
-from fanlight.operators.conforming import Came, conform, readable
-from fanlight.operators.intake import Offsets, bury_malformed, with_times, without_replays, without_views
-from fanlight.operators.plan import Plan
-from fanlight.operators.reading import Question, messages_table, windows_table
-from fanlight.operators.shard import ShardOperator
-from fanlight.operators.taken import Bundle
+from fanlight.operators.identity import known_schema
+from fanlight.operators.ingest.conform import CheckedBatch
+from fanlight.operators.ingest.inputs import Arrival, Offsets, Said
+from fanlight.operators.ingest.remarks import Remarks
+from fanlight.operators.outbox import Downstream, Outbox
+from fanlight.operators.shard import Hook, Shard
 from fanlight.state.memory import MemoryStore
 from fanlight.state.store import ChunkStore
 
-Hook = Callable[[pa.RecordBatch], pa.RecordBatch]
+_Given = ParamSpec("_Given")
+_Back = TypeVar("_Back")
+_Spec = TypeVar("_Spec", bound=StreamSpec)
+_INSIDE = "inside"
+_STEPS = frozenset(("add", "advance", "end", "results", "flush", "take", "snapshot"))
+"""The calls that a part of a composite operator leaves to the whole."""
 
-_ONLY = ""
-"""The name of a source that needs none."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Visit:
+    """The current call: its name, its thread and its frame."""
+
+    call: str
+    thread: int
+    frame: FrameType
+
+    def goes_on(self) -> bool:
+        """Whether the call is still on its thread's stack."""
+        frame = sys._current_frames().get(self.thread)  # noqa: SLF001 -- the only way to see a thread's stack
+        while frame is not None and frame is not self.frame:
+            frame = frame.f_back
+        return frame is not None
 
 
-class WindowOperator:
-    """A window operator on its own: `add` records, `advance` time, take `results`.
+class Turnstile:
+    """Lets one call in at a time: a second thread, or a call from inside a call, gets an error at once.
 
-    One `add` is one bundle and one step, as is one `advance`. The operator is bound to the columns of the first
-    records it sees, or to `schema`.
+    A lock must be released, and an interrupt between taking and releasing it would lock an operator for good. So the
+    current call is noted with its frame. If the frame is on no stack any more, the note is a leftover, and the next
+    caller replaces it.
+    """
 
-    >>> import fanlight as fl
-    >>> spec = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 minute")).agg(n=fl.count()).spec
-    >>> operator = WindowOperator(spec)
-    >>> operator.add([{"ts": 10}, {"ts": 50}])
-    >>> operator.add([{"ts": 70}])
-    >>> operator.take().column("n").to_pylist()
-    [2]
+    def __init__(self, whole: Turnstile | None = None) -> None:
+        """The turnstile of a part of a `whole` has the same visitor as the whole's, which alone takes steps."""
+        self.is_of_part = whole is not None
+        self._now: dict[str, _Visit] = {} if whole is None else whole._now  # noqa: SLF001 -- its own class
+        own = threading.Lock()
+        self._deciding: threading.Lock = own if whole is None else whole._deciding  # noqa: SLF001 -- its own class
+
+    def enter(self, call: str) -> None:
+        """Let the calling function in, or raise an `EngineError` that says who is inside."""
+        if self.is_of_part and call in _STEPS:
+            raise EngineError(
+                f"{call}: this operator is part of a composite operator, which takes its steps and has its rows. "
+                f"Call {call} of the composite; windows() and messages() can be asked here."
+            )
+        visit = _Visit(call, threading.get_ident(), sys._getframe(1))  # noqa: SLF001 -- the caller's own frame
+        found = self._now.setdefault(_INSIDE, visit)  # atomic in the interpreter: of two threads, one is first
+        if found is not visit:
+            self._replace(found, visit)
+
+    def leave(self) -> None:
+        """The call is over."""
+        self._now.pop(_INSIDE, None)
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether the calling thread is inside already: a hook, the downstream or an aggregate asks."""
+        found = self._now.get(_INSIDE)
+        return found is not None and found.thread == threading.get_ident() and found.goes_on()
+
+    def _replace(self, found: _Visit, visit: _Visit) -> None:
+        """Take the place of a call that was interrupted before it could leave; refuse to disturb any other."""
+        with self._deciding:
+            if self._now.get(_INSIDE) is found and not found.goes_on():
+                self._now[_INSIDE] = visit
+                return
+        raise _refusal(found, visit)
+
+
+class Attended(Protocol):
+    """An object that one caller uses at a time."""
+
+    _turnstile: Turnstile
+
+    def _recover(self) -> None:
+        """Complete or undo an interrupted call."""
+
+
+_Own = TypeVar("_Own", bound=Attended)
+
+
+def alone(method: Callable[Concatenate[_Own, _Given], _Back]) -> Callable[Concatenate[_Own, _Given], _Back]:
+    """Decorate a method that excludes all other calls."""
+
+    @wraps(method)
+    def guarded(self: _Own, /, *given: _Given.args, **named: _Given.kwargs) -> _Back:
+        self._turnstile.enter(method.__name__)
+        try:
+            self._recover()
+            return method(self, *given, **named)
+        finally:
+            self._turnstile.leave()
+
+    return guarded
+
+
+def looking(method: Callable[[_Own], _Back]) -> Callable[[_Own], _Back]:
+    """Like `alone`, but a hook, the downstream or an aggregate may ask it too."""
+    guarded: Any = alone(method)
+
+    @wraps(method)
+    def look(self: _Own) -> _Back:
+        back: _Back = method(self) if self._turnstile.is_mine else guarded(self)
+        return back
+
+    return look
+
+
+def _refusal(found: _Visit, visit: _Visit) -> EngineError:
+    if found.thread == visit.thread:
+        return EngineError(
+            f"{visit.call}: it was called inside `{found.call}` of the same operator, by a hook, the downstream or an "
+            "aggregate. A step cannot begin within a step, and nothing was changed. Keep what it was to be called "
+            f"with, and call it after `{found.call}` has returned."
+        )
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return EngineError(
+        f"{visit.call}: the thread {names.get(found.thread, found.thread)!r} is inside `{found.call}` of this "
+        "operator, and two at once would lose records. Nothing was changed. Hold a lock of your own around every call, "
+        "or give each thread an operator of its own."
+    )
+
+
+class StandaloneOperator(Generic[_Spec]):
+    """An operator without an engine: `add` records, `advance` time, take `results`.
+
+    Each `add` is one bundle and one step; each `advance` is one step. The operator is bound to the columns of the
+    first records, or to `schema`.
     """
 
     def __init__(
         self,
-        spec: WindowSpec,
+        spec: _Spec,
         *,
         schema: pa.Schema | None = None,
         store: ChunkStore | None = None,
@@ -63,22 +170,28 @@ class WindowOperator:
         downstream: Downstream | None = None,
         capacity: int | None = None,
         strict: bool = False,
+        intakes: Mapping[str, Intake] | None = None,
     ) -> None:
-        """`strict` stops at a value that does not fit its column, and at a field that is none; else see `add`."""
+        """`strict` refuses a value that does not fit its column, and a field that is no column; otherwise see `add`.
+
+        `intakes` say what is done to the records of each input first; `schema` has the columns before that.
+        """
         self.spec = spec
         self.remarks = None if strict else Remarks(declared=schema is not None)
-        self._store: ChunkStore = MemoryStore() if store is None else store
-        self._before_process = before_process
         self._outbox = Outbox(before_send, downstream, capacity)
-        self._shard: ShardOperator | None = None
-        self._heard = Heard(spec)
-        self._ended = False  # before the columns were known
+        self._shard = Shard(
+            spec, store, outbox=self._outbox, before_process=before_process, remarks=self.remarks, intakes=intakes
+        )
         self._turnstile = Turnstile()
-        self._turn: Turn | None = None
-        schema = known_schema(self._store) or schema
-        if schema is not None:
-            self._bind(without_views(schema))
-            self._store.commit()
+        self._recover = self._shard.recover
+        self._offsets = spec.offsets
+        self._raw: dict[str | None, pa.Schema] | None = None if not intakes else {}
+        known = None if schema is None else self._shard.prepared_schema(schema)
+        if store is not None:
+            known = known_schema(store) or known
+        if known is not None:
+            self._shard.bind(with_offset_field(known, spec.offsets))
+            self._shard.store.commit()
 
     @alone
     def add(
@@ -96,37 +209,30 @@ class WindowOperator:
 
         `offset` is the source position of the first record, or of each; positions already taken are counted as
         duplicates and change nothing. Raises `BackPressure` while refused firings wait. Whatever it raises, the step
-        was whole or never was; who gives offsets may simply give the same again.
+        happened as a whole or not at all; with offsets, the same call can simply be repeated.
 
         A value that does not fit its column exactly makes its record a dead letter, and a field that is no column is
         ignored; `strict` operators raise an `InputError` instead.
         """
         self._outbox.require_room()
-        came = as_bundle(records, None if self._shard is None else self._shard.plan.schema, self.remarks)
-        if self._shard is None and not len(came.batch.schema) and not len(came.batch):
-            self._move(watermark, clock, source, signal, finish)
+        came, said = self.read(records, offset, source), Said(source, watermark, clock, signal, finish)
+        if came is None:
+            self._move(said)
             return
-        name = _ONLY if source is None else source
-        came, through, replayed = without_replays(came, offset, self._heard.positions.get(name))
-        batch, malformed = came.parted()
-        if self._shard is None or not batch.schema.equals(self._shard.plan.schema):
-            batch = conform(batch, without_views(batch.schema))
-        if self._before_process is not None:
-            batch = self._before_process(batch)
+        self._shard.step(came, said, offset=offset)
+        self._offer()
 
-        def work() -> None:
-            shard = self._fitting(batch.schema)
-            self._heard.hear_clock(clock)
-            self._heard.hear_signal(signal, finish)
-            shard.accounting.received += replayed
-            shard.accounting.duplicates += replayed
-            if through is not None:
-                self._heard.positions[name] = through
-            if malformed is not None:
-                self._bury(shard, Came(conform(malformed.batch, shard.plan.schema), malformed.details))
-            self._add(shard, batch, source, watermark)
-
-        self._whole(work)
+    @alone
+    def add_all(self, arrivals: Sequence[Arrival]) -> None:
+        """Take what several inputs bring as one step: their records are one bundle, then their watermarks move."""
+        self._outbox.require_room()
+        if any(arrival.came is not None for arrival in arrivals):
+            self._shard.step_all([self._with_offsets(arrival) for arrival in arrivals])
+        else:
+            if not self._offer():
+                self._outbox.require_room()
+            self._shard.step_all(arrivals)
+        self._offer()
 
     @alone
     def advance(
@@ -143,26 +249,23 @@ class WindowOperator:
         Offers refused firings again first. `signal` turns the caller's signal on or off, until the next word; turning
         it on makes this step look at every pane.
         """
-        self._move(watermark, clock, source, signal, finish)
+        self._move(Said(source, watermark, clock, signal, finish))
 
     @alone
     def end(self) -> None:
         """Close and expire every window: the input has ended."""
         self._outbox.require_room()
-        shard = self._shard
-        if shard is None:
-            self._ended = True
-        else:
-            self._whole(lambda: shard.end(self._heard.signal, self._heard.notes(), self._told))
+        self._shard.step(ends=True)
+        self._offer()
 
     @alone
     def results(self) -> pa.Table:
-        """The firings that nobody has taken yet; they stay until `flush`."""
+        """The firings that were not taken yet; they stay until `flush`."""
         return self._outbox.peek(self._result_schema())
 
     @alone
     def flush(self) -> None:
-        """Let go of the firings that `results` showed; a blocked operator accepts again."""
+        """Drop the firings that `results` showed; a blocked operator accepts records again."""
         self._outbox.clear()
 
     @alone
@@ -175,212 +278,112 @@ class WindowOperator:
     @property
     def is_bound(self) -> bool:
         """Whether the columns are known: a schema was given, or records came."""
-        return self._shard is not None
+        return self._shard.bound is not None
 
     @property
     @alone
     def dead_letters(self) -> pa.Table:
-        """The records that could not be used and that nobody has taken yet."""
-        return self._require_shard().letters.peek()
+        """The dead letters that were not taken yet: records that could not be used."""
+        return self._shard.require_books().letters.peek()
 
     @alone
     def take_dead_letters(self) -> pa.Table:
-        """The dead letters, once."""
-        return self._require_shard().letters.take()
+        """Remove and return the dead letters."""
+        return self._shard.require_books().letters.take()
 
     @property
     @looking
     def accounting(self) -> Accounting:
         """Where every record went, exactly, at any moment."""
-        return Accounting() if self._shard is None else replace(self._shard.accounting)
+        return replace(self._shard.accounting)
+
+    @property
+    @looking
+    def accounting_by_input(self) -> dict[str, Accounting]:
+        """Where the records of each input of a union went; empty if inputs have no names."""
+        books = self._shard.books
+        return {} if books is None else {name: Accounting(**counts) for name, counts in books.by_input().items()}
 
     @property
     @looking
     def watermark(self) -> Timestamp:
         """The watermark acted on last."""
-        return START_OF_TIME if self._shard is None else self._shard.watermark
+        return self._shard.watermark
 
     @property
     @looking
     def clock(self) -> Timestamp:
-        """The clock acted on last; the start of time, if none was ever told."""
-        return self._heard.clock
-
-    @alone
-    def windows(self, start: TimestampLike | None = None, end: TimestampLike | None = None) -> pa.Table:
-        """The windows that overlap `[start, end)`, with what they hold now: live ones, and those retention keeps."""
-        shard = self._require_shard()
-        return windows_table(shard, Question.of(shard.plan, start, end))
-
-    @alone
-    def messages(
-        self, start: TimestampLike | None = None, end: TimestampLike | None = None, *, key: Any = None
-    ) -> pa.Table:
-        """The stored records with `start <= time < end`, of one key or of all, by time and arrival."""
-        shard = self._require_shard()
-        return messages_table(shard, Question.of(shard.plan, start, end, key))
+        """The clock acted on last; the start of time if none was ever given."""
+        return self._shard.inputs.clock
 
     @alone
     def snapshot(self) -> bytes:
-        """Everything this operator knows, firings not yet taken included, as bytes with a version and a checksum."""
-        if not isinstance(self._store, MemoryStore):
-            raise StateError(
-                "snapshot: this operator's store keeps its state itself. Open a new operator on that store."
-            )
-        return self._store.snapshot(beside=self._outbox.chunks(self._require_shard().letters))
+        """All state of this operator, including firings not yet taken, as bytes with a version and a checksum."""
+        return self._shard.snapshot()
 
     @classmethod
-    def restore(cls, spec: WindowSpec, data: bytes, **options: Any) -> Self:
-        """The operator that `snapshot` described.
+    def restore(cls, spec: _Spec, data: bytes, **options: Any) -> Self:
+        """The operator that `snapshot` was taken of.
 
-        The spec must say the same, except for how long the watermark waits. Functions are known by their names.
+        The spec must be the same, except for the delay of the watermark. Functions are compared by name.
         """
         store = MemoryStore.restore(data)
         operator = cls(spec, store=store, **options)
-        operator._outbox.restore(store, operator._require_shard().letters)
+        operator._shard.take_back(store)
         return operator
 
-    def _bind(self, schema: pa.Schema) -> ShardOperator:
-        shard = ShardOperator(Plan.bind(self.spec, schema), self._store)
-        identify(self._store, self.spec, schema)
-        if shard.steps:
-            self._heard.restore(shard.notes)
-        self._shard = shard
-        self._begin(shard)
-        return shard
+    def read(self, records: Records, offset: Offsets = None, source: str | None = None) -> CheckedBatch | None:
+        """Records as a bundle of this operator; None if there are none, and no columns are known."""
+        bound = self._shard.bound
+        if isinstance(records, pa.RecordBatch):
+            came = CheckedBatch(records)
+        else:
+            came = as_bundle(records, self._columns(source), self.remarks)
+            if self._raw is not None:
+                self._raw.setdefault(source, came.batch.schema)
+        if self._offsets is not None:
+            came = with_offsets(came, self._offsets, offset, self._shard.accounting.received)
+        return None if bound is None and not len(came.batch.schema) and not len(came.batch) else came
 
-    def _begin(self, shard: ShardOperator) -> None:
-        """Let the time that has passed before the first step have passed for the shard too."""
-        if shard.steps == 0:
-            reached = END_OF_TIME if self._ended else self._heard.reached(None)
-            shard.begin(reached, self._heard.clock)
+    def join(self, whole: Turnstile, recover: Callable[[], None], store: ChunkStore) -> tuple[Shard, Outbox]:
+        """Become a part of a whole that takes all steps from now on, and keeps the state in `store`.
 
-    def _fitting(self, schema: pa.Schema) -> ShardOperator:
-        """The shard, bound to columns like these; a column without a type gets one with its first value."""
-        if self._shard is None:
-            return self._bind(schema)
-        typed = known = self._shard.plan.schema
-        if schema.equals(known):
-            return self._shard
-        for i, field in enumerate(known):
-            if pa.types.is_null(field.type) and field.name not in self.spec.columns and field.name in schema.names:
-                typed = typed.set(i, field.with_type(schema.field(field.name).type))
-        if typed != known:
-            letters = self._shard.letters.peek()
-            self._shard = ShardOperator(Plan.bind(self.spec, typed), self._store)
-            for batch in letters.cast(self._shard.letters.schema).to_batches():
-                self._shard.letters.add(batch)
-            keep_schema(self._store, typed)
-        return self._shard
+        The whole lets one caller in for all its parts, and `recover` puts all of them in order.
+        """
+        heard = Shard(self.spec).standing().heard
+        if self._turnstile.is_of_part or self._shard.steps or self._shard.standing().heard != heard:
+            raise SpecError("add_operator: the operator has taken steps, or is part of a composite. Give a new one.")
+        self._turnstile, self._recover = Turnstile(whole), recover
+        self._shard.store = store
+        if self._shard.bound is not None:
+            self._shard.bind(self._shard.bound.schema)
+        return self._shard, self._outbox
 
-    def _add(
-        self, shard: ShardOperator, batch: pa.RecordBatch, source: str | None, watermark: TimestampLike | None
-    ) -> None:
-        batch = self._conformed(shard, batch)
-        shard.accounting.received += len(batch)
-        batch, times = with_times(
-            shard.plan, batch, shard.letters, shard.accounting, shard.watermark, self._heard.clock, shard.arrived
-        )
-        judged: Ints = np.array([shard.watermark])
-        if self.spec.window.domain is TimeDomain.EVENT:
-            watermarks = self._heard.watermarks
-            judged = np.atleast_1d(watermarks.judging(source, times, shard.watermark))
-            watermarks.observe(source, int(times.max()) if len(times) else None, self._heard.clock)
-            self._heard.hear_watermark(source, watermark)
-        self._step(shard, Bundle(batch, times, judged))
-
-    def _conformed(self, shard: ShardOperator, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The records with the columns of the shard; those with a value that does not fit are buried."""
-        schema = shard.plan.schema
-        if self.remarks is None or batch.schema.equals(schema):
-            return conform(batch, schema)
-        self.remarks.unasked(batch.schema.names, schema)
-        batch, malformed = readable(batch, schema).parted()
-        if malformed is not None:
-            self._bury(shard, malformed)
-        return batch
-
-    def _bury(self, shard: ShardOperator, malformed: Came) -> None:
-        """Make dead letters of records with values that do not fit their columns."""
-        bury_malformed(malformed, shard.letters, shard.accounting, shard.watermark)
-        if self.remarks is not None:
-            self.remarks.malformed(malformed)
-
-    def _move(
-        self,
-        watermark: TimestampLike | None,
-        clock: TimestampLike | None,
-        source: str | None,
-        signal: bool | None,
-        finish: bool,
-    ) -> None:
-        idle = watermark is None and clock is None and signal is None and not finish
-        if not self._outbox.offer() and not idle:
+    def _move(self, said: Said) -> None:
+        if not self._offer() and not said.is_nothing:
             self._outbox.require_room()
+        self._shard.step(None, said)
+        self._offer()
 
-        def work() -> None:
-            self._heard.hear_signal(signal, finish)
-            self._heard.hear_clock(clock)
-            self._heard.watermarks.tick(self._heard.clock)
-            self._heard.hear_watermark(source, watermark)
-            if self._shard is None:
-                self._heard.acted()  # there is no pane that could heed a signal
-            else:
-                self._step(self._shard, None)
+    def _offer(self) -> bool:
+        """Offer what waits; a downstream that has taken all of it is told the watermark, if it listens."""
+        taken = self._outbox.offer()
+        if taken:
+            self._outbox.tell(self.spec, self._shard.watermark)
+        return taken
 
-        self._whole(work)
+    def _with_offsets(self, arrival: Arrival) -> Arrival:
+        """An arrival whose records say their offsets, if the spec keeps these."""
+        if self._offsets is None or arrival.came is None:
+            return arrival
+        received = self._shard.accounting.received
+        return arrival._replace(came=with_offsets(arrival.came, self._offsets, arrival.offset, received))
 
-    def _step(self, shard: ShardOperator, bundle: Bundle | None) -> None:
-        heard = self._heard
-        reached = heard.reached(None if bundle is None else bundle.times)
-        shard.step(bundle, reached, heard.clock, heard.signal, heard.notes(), told=self._told)
-
-    def _whole(self, work: Callable[[], object]) -> None:
-        """Do a step; whatever is raised, and wherever, it was whole or never was. Then hand on what has fired."""
-        self._turn = Turn(self._standing())
-        try:
-            work()
-        except BaseException:
-            self._recover()
-            raise
-        self._turn = None  # the step is done, and an error from here on undoes nothing of it
-        self._outbox.offer()
-
-    def _told(self, leaving: list[pa.RecordBatch]) -> None:
-        """Take what leaves a step that is about to be committed; if it is not, `_recover` forgets it again."""
-        assert self._turn is not None  # every step is somebody's turn
-        self._heard.acted()
-        self._outbox.put(leaving)
-        self._turn = Turn(self._turn.before, self._standing())
-
-    def _recover(self) -> None:
-        """Put in order what an interrupted step has left; doing it twice does no harm."""
-        if self._turn is None:
-            return
-        self._store.rollback()
-        standing = self._turn.outcome()
-        self._shard = standing.shard
-        self._heard.restore(standing.heard)
-        self._outbox.cut(standing.firings)
-        if standing.shard is not None:
-            standing.shard.reload()
-            standing.shard.letters.cut(standing.letters)
-            self._begin(standing.shard)
-        self._turn = None
-
-    def _standing(self) -> Standing:
-        shard, firings = self._shard, self._outbox.count
-        if shard is None:
-            return Standing(None, 0, self._heard.notes(), 0, firings)
-        heard = shard.notes if shard.steps else self._heard.notes()  # what is heard in a step is noted with it
-        return Standing(shard, shard.steps, heard, shard.letters.count, firings)
-
-    def _require_shard(self) -> ShardOperator:
-        if self._shard is None:
-            raise EngineError(
-                "This operator has seen no records and knows no columns yet. Add records, or give it a schema."
-            )
-        return self._shard
+    def _columns(self, source: str | None) -> pa.Schema | None:
+        """The columns and types that records have when they come; None while they are not known."""
+        if self._raw is not None:
+            return self._raw.get(source)
+        return None if self._shard.bound is None else self._shard.bound.schema
 
     def _result_schema(self) -> pa.Schema | None:
-        return None if self._shard is None else self._shard.plan.result
+        return None if self._shard.bound is None else self._shard.bound.result

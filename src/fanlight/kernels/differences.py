@@ -1,4 +1,4 @@
-"""Which rows of two columns differ, where null equals null and NaN equals NaN, also inside lists and structs."""
+"""Which rows of two columns differ. Null equals null and NaN equals NaN, inside lists and structs too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fanlight.kernels.groups import Bools
+from fanlight.kernels.grouping.groups import Bools
 
 
 def changed(before: list[pa.Array], after: list[pa.Array]) -> Bools:

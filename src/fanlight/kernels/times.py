@@ -1,4 +1,4 @@
-"""Event times as they are written, read as int64 microseconds, with a fault for each row that has none."""
+"""Read event times of any type as int64 microseconds, with a fault for each row without a readable time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fanlight.errors import InputError
-from fanlight.kernels.units import MICROS, NANOS_A_MICRO, require_unit
-from fanlight.model.letters import Reason
-from fanlight.model.spec import TimeUnit
-from fanlight.model.timestamp import EARLIEST, LATEST
+from fanlight.kernels.time_units import MICROS, NANOS_A_MICRO, require_unit
+from fanlight.model.reason import Reason
+from fanlight.model.time.timestamp import EARLIEST, LATEST
+from fanlight.model.time.unit import TimeUnit
 
 Times = NDArray[np.int64]
 Faults = NDArray[np.uint8]
@@ -61,16 +61,16 @@ _BASIC = re.compile(
     re.ASCII,
 )
 
-_FEW = 1024  # up to so many numbers, asking costs more than looking
-_SMALL = 32  # below this many strings, halving costs more than reading one by one
+_FEW = 1024  # up to this many numbers, NumPy is faster than a call of Arrow
+_SMALL = 32  # below this many strings, reading one by one is faster than halving
 
 
 def read_times(column: pa.Array[Any], unit: TimeUnit | None, what: str = "the time column") -> tuple[Times, Faults]:
-    """The event times of `column` in microseconds, and a `Fault` for each row (0: none; the time is then 0 if faulty).
+    """The event times of `column` in microseconds, and a `Fault` for each row (0: none). A faulty row has time 0.
 
-    Timestamps without a zone and text without one are UTC; nanoseconds are floored; whole numbers count `unit`, and
-    are refused where none is said (`what` is what the message calls the column). A row's time depends on that row
-    alone, never on its neighbours. The times may be a view of the column: read them, never write.
+    Timestamps and text without a zone are UTC. Nanoseconds are floored. Integers count `unit`, and are refused without
+    one (`what` names the column in the message). A row's time depends on that row alone, never on its neighbours. The
+    times may be a view of the column: read them, never write.
 
     >>> times, faults = read_times(pa.array(["1970-01-01T00:00:01Z", "soon", None]), TimeUnit.SECONDS)
     >>> times.tolist(), faults.tolist()
@@ -100,7 +100,7 @@ def read_times(column: pa.Array[Any], unit: TimeUnit | None, what: str = "the ti
 
 
 def read_positions(column: pa.Array[Any]) -> tuple[Times, Faults]:
-    """The positions that `column` has, and a `Fault` for each row without one: null, or below 1.
+    """The positions in `column`, and a `Fault` for each row without one (null, or below 1).
 
     >>> positions, faults = read_positions(pa.array([7, 0, None]))
     >>> positions.tolist(), faults.tolist()
@@ -138,9 +138,9 @@ def _of_whole_numbers(counts: pa.Array[Any], unit: TimeUnit | None, what: str) -
 
 
 def _of_counts(counts: pa.Array[Any], micros: int) -> tuple[Times, Faults]:
-    """Whole numbers of `micros` microseconds each; judged before they are multiplied, so nothing overflows."""
+    """Integers that count `micros` microseconds each; their range is checked before they are multiplied."""
     lowest, highest = -(-EARLIEST // micros), LATEST // micros
-    values, faults = _without_nulls(counts)  # what is null is 0 here, and 0 is in range
+    values, faults = _without_nulls(counts)  # nulls are 0 here, and 0 is in range
     least, greatest = _extremes(counts, values)
     if least < lowest or greatest > highest:
         outside = (values < lowest) | (values > highest)
@@ -151,7 +151,7 @@ def _of_counts(counts: pa.Array[Any], micros: int) -> tuple[Times, Faults]:
 
 
 def _extremes(counts: pa.Array[Any], values: NDArray[Any]) -> tuple[int, int]:
-    """The least and the greatest: of many numbers Arrow finds both at once, of few NumPy has them sooner."""
+    """The least and the greatest number: Arrow is faster for many numbers, NumPy for few."""
     if len(values) < _FEW:
         return (int(values.min()), int(values.max())) if len(values) else (0, 0)
     both = pc.min_max(counts)
@@ -160,7 +160,7 @@ def _extremes(counts: pa.Array[Any], values: NDArray[Any]) -> tuple[int, int]:
 
 
 def _of_nanos(counts: pa.Array[Any]) -> tuple[Times, Faults]:
-    """Nanoseconds, floored; 64 bits reach only the years 1677 to 2554 with them, so all are in range."""
+    """Nanoseconds, floored; all are in range, because 64 bits cover only the years 1677 to 2554."""
     values, faults = _without_nulls(counts)
     return (values // NANOS_A_MICRO).astype(np.int64, copy=False), faults
 
@@ -193,14 +193,14 @@ def _of_text(column: pa.Array[Any]) -> tuple[Times, Faults]:
 def _parsed(texts: pa.Array[Any]) -> pa.Array[Any]:
     """Microseconds, null where the text is null or not ISO 8601.
 
-    Most columns are written in one way throughout, so Arrow reads them whole. Mixed ones are parted by shape, and
-    what has an unusual shape is read one by one.
+    Most columns use one format, so Arrow reads them whole. Mixed columns are split by format, and texts of an unusual
+    format are read one by one.
     """
     for zone in (None, "UTC"):
-        # a cast that fails costs far more than one that succeeds, so a few rows are tried before all of them
+        # a cast that fails costs far more than one that succeeds, so it is tried on a few rows first
         if _cast(texts[:_SMALL], zone) is not None and (micros := _cast(texts, zone)) is not None:
             return micros
-    # cutting digits off a fraction floors, since a fraction is added to its second, before 1970 too
+    # cutting digits off floors, because a fraction is added to its second, before 1970 too
     texts = pc.replace_substring_regex(texts, _NANO_DIGITS, r"\1\2")
     shapes = [_matches(texts, _PLAIN), _matches(texts, _ZONED)]
     unusual = ~(shapes[0] | shapes[1])
@@ -221,7 +221,7 @@ def _matches(texts: pa.Array[Any], shape: str) -> NDArray[np.bool_]:
 
 
 def _cast(texts: pa.Array[Any], zone: str | None) -> pa.Array[Any] | None:
-    """What Arrow reads, if it can read every row: with `zone`, every text must name its offset; without, none may."""
+    """The times, if Arrow can read every row: with `zone` every text must have an offset, without it none may."""
     try:
         return texts.cast(pa.timestamp("us", zone)).view(pa.int64())
     except pa.ArrowInvalid:
@@ -229,7 +229,7 @@ def _cast(texts: pa.Array[Any], zone: str | None) -> pa.Array[Any] | None:
 
 
 def _cast_or_halve(texts: pa.Array[Any], zone: str | None) -> pa.Array[Any]:
-    """Close in on the texts of a fine shape that name no real date, such as February 30."""
+    """Read texts by halves, to isolate those with a valid format and no real date, such as February 30."""
     micros = _cast(texts, zone)
     if micros is not None:
         return micros
@@ -244,7 +244,7 @@ def _one_by_one(texts: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def _micros_of(text: str) -> int | None:
-    """Read what Arrow reads, to the same microsecond, and the rest of ISO 8601 that people write."""
+    """Read one text: what Arrow reads, to the same microsecond, and other common forms of ISO 8601."""
     match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
     if match is None:
         return None

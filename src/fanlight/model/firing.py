@@ -1,4 +1,4 @@
-"""What a firing says about itself."""
+"""The words that describe a firing: accumulation, timing, operation, time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, IntEnum
 
 
 class Accumulation(Enum):
-    """What a firing carries, and what becomes of the one before it."""
+    """What a firing contains, and what happens to the one before it."""
 
     DISCARDING = "discarding"  # what came since the last firing
     ACCUMULATING = "accumulating"  # all so far

@@ -1,4 +1,4 @@
-"""Where the peers disagree: one frozen value, with a preset named after each of them.
+"""The answers to questions on which other engines disagree: one frozen value, with a preset for each engine.
 
 Operators ask this value and never a peer's name. The defaults are Fanlight's own.
 """
@@ -10,7 +10,7 @@ from enum import Enum
 from typing import ClassVar
 
 from fanlight.errors import SpecError
-from fanlight.model.timestamp import Timestamp
+from fanlight.model.time.timestamp import Timestamp
 
 
 class LateBy(Enum):
@@ -45,7 +45,7 @@ class Closing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Semantics:
-    """How the open questions of the window model are answered.
+    """The answers to the open questions of the window model.
 
     >>> Semantics.named("beam").on_time
     <OnTime.ALWAYS: 'always'>

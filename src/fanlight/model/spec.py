@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
-from fanlight.model.counting import Counting, Scope
-from fanlight.model.duration import Duration
+from fanlight.model.changes import Changes
+from fanlight.model.continuation import OP, WINDOW_END, WINDOW_START, WINDOW_TIME, Continuation
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.kinds import WindowKind, heeds_earliest_start, is_aligned, overlap_of, read_columns
 from fanlight.model.retention import Retention
-from fanlight.model.semantics import Closing, Semantics
-from fanlight.model.sessions import Session
-from fanlight.model.sliding import Sliding
-from fanlight.model.triggers import AfterDelay, AtExpiry, AtWatermark, Every, Never, Trigger
-from fanlight.model.watermarks import BoundedDisorder, Several, WatermarkStrategy
-from fanlight.model.windows import TimeDomain
+from fanlight.model.semantics import Closing, LateBy, Semantics
+from fanlight.model.stream_spec import LATER, StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import BoundedDisorder, Several, WatermarkStrategy
+from fanlight.model.triggers import AfterDelay, AtExpiry, AtWatermark, Every, Never, OnSignal, Trigger
+from fanlight.model.windows.kind import WindowKind
 
 RESERVED = ("window", "pane")
 """Result columns that no key and no aggregate may be called."""
@@ -29,22 +30,9 @@ MOST_PANES = 100_000
 """In how many where each of them keeps a state of its own."""
 
 
-class TimeUnit(Enum):
-    """What a whole number in the time column counts."""
-
-    NANOSECONDS = "ns"  # floored to microseconds, as timestamps in them are
-    MICROSECONDS = "us"
-    MILLISECONDS = "ms"
-    SECONDS = "s"
-
-
-_OF_PEERS = {answers.earliest_start for answers in Semantics.PRESETS.values()}
-"""A preset answers for all kinds at once, those too that its answer does not concern."""
-
-
 @dataclass(frozen=True, slots=True)
-class WindowSpec:
-    """Which records, which windows, which values, and when they leave."""
+class WindowSpec(StreamSpec):
+    """The declaration of a windowed aggregation: its input, windows, aggregates and trigger."""
 
     time: str
     window: WindowKind
@@ -63,6 +51,8 @@ class WindowSpec:
     tick: Duration = Duration(1)
     ahead: Duration | None = None
     """How far ahead of the clock a time may be. None: as far as it likes."""
+    changes: Changes | None = field(default=None, metadata=LATER)
+    """How records change earlier ones. None: every record is a row of its own."""
 
     def __post_init__(self) -> None:
         if not self.aggregates:
@@ -85,44 +75,13 @@ class WindowSpec:
                 raise SpecError(f"agg: {name!r} is a result column of its own. Choose another name.")
             if names.count(name) > 1:
                 raise SpecError(f"agg: two result columns are called {name!r}. Choose another name for one.")
-        self._check_window()
+        for told in self.window.refusals(self):
+            raise SpecError(told)
         self._check_overlap()
 
-    def _check_window(self) -> None:
-        """Refuse what this kind of window cannot do."""
-        kind, name = self.window, type(self.window).__name__
-        if kind.domain is not TimeDomain.EVENT and self.lateness.micros:
-            raise SpecError(
-                f"window: `lateness` ({self.lateness}) means nothing for {kind.domain.value}-time windows; "
-                "no record can come behind it. Leave it out."
-            )
-        earliest = self.semantics.earliest_start
-        if not heeds_earliest_start(kind) and earliest not in _OF_PEERS:
-            raise SpecError(
-                f"window: `earliest_start` ({earliest}) means nothing for {name} windows; it is for tumbling, hopping, "
-                "cumulating, calendar and sliding ones. Leave it out, or filter the records by their time."
-            )
-        by_watermark = any(isinstance(part, Every) and part.domain is TimeDomain.EVENT for part in self.trigger.walk())
-        if isinstance(kind, Counting) and kind.per is Scope.KEY and by_watermark:
-            raise SpecError(
-                "trigger: `every` in the event domain follows a watermark, and keys that each count their own records "
-                "have none in common. Use every(...) of the clock, or after(...)."
-            )
-        holds_together = isinstance(kind, Sliding) or (isinstance(kind, Session) and kind.has_limits)
-        if holds_together and self.accumulation is Accumulation.DISCARDING and not self.fires_once:
-            raise SpecError(
-                f"accumulation: `discarding` means nothing for {name} windows; a record belongs to windows that come "
-                "and go with other records, so what a firing left over has no owner. Use accumulating or retracting."
-            )
-        if self.message_retention and not is_aligned(kind):
-            raise SpecError(
-                f"window: `retention` with messages is for windows that all keys share; each key has its own {name} "
-                "windows. Leave `messages` out, or collect them with list(...)."
-            )
-
     def _check_overlap(self) -> None:
-        """Refuse windows that overlap more than a machine can hold."""
-        overlap, most = overlap_of(self.window), MOST_PANES if self.keeps_panes else MOST_WINDOWS
+        """Refuse windows that overlap so much that no machine could hold them."""
+        overlap, most = self.window.overlap, MOST_PANES if self.keeps_panes else MOST_WINDOWS
         if overlap > most:
             patient = (
                 " Or fire at the watermark only, without early results or retractions." if self.keeps_panes else ""
@@ -131,6 +90,99 @@ class WindowSpec:
                 f"window: each record would be in {overlap:,} windows that overlap, and the most is {most:,}. "
                 f"Let windows start less often, or make them shorter.{patient}"
             )
+
+    @property
+    def continuation(self) -> Continuation:
+        """Its firings as a stream, by `window_time`; `op` says what each does, where one takes another's place."""
+        for told in self.window.refusals_onward(self):
+            raise SpecError(told)
+        replaces = self.replaces
+        for name in (*self.keys, *(name for name, _ in self.aggregates)):
+            if name in (WINDOW_START, WINDOW_END, WINDOW_TIME) or (replaces and name == OP):
+                raise SpecError(
+                    f"agg: the stage before has a column {name!r}, which its results get as a stream. Rename it."
+                )
+        changes = self.as_changes() if replaces else None
+        return Continuation(WINDOW_TIME, None, self._lateness_onward, changes, self.tick)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether a firing takes the place of the one before it."""
+        return not self.fires_once and self.accumulation is not Accumulation.DISCARDING
+
+    @property
+    def _lateness_onward(self) -> Duration:
+        """How far behind the watermark that is handed on a firing may be."""
+        if self.fires_once or self.lateness.is_forever:
+            return Duration(0) if self.fires_once else self.lateness
+        # closed when the watermark is at its end, but expired only when it is past it: a correction may come in between
+        return Duration(self.lateness.micros + (self.expires_strictly and not self.closes_strictly))
+
+    def as_changes(self) -> Changes:
+        """Its firings as changes. A window has one row, and one time unless its records stamp it.
+
+        Only what is taken back as it was shown can be taken back without a look at what it was.
+        """
+        timed = self.firing_time is FiringTime.END
+        as_shown = not any(aggregate.retracts_otherwise for _, aggregate in self.aggregates)
+        consistent = timed and as_shown and self.accumulation is Accumulation.RETRACTING
+        return Changes(OP, (*self.keys, WINDOW_START, WINDOW_END), consistent=consistent, timed=timed)
+
+    def hands_on(self, watermark: Timestamp) -> Timestamp:
+        """The watermark of its firings: every window that has not fired by then ends, and so has its time, after it.
+
+        Windows that fire when they expire hand on less by their lateness; those that are stamped with one of their
+        records less by their length.
+        """
+        waits = isinstance(self.trigger, AtExpiry | Never)
+        if waits and self.lateness.is_forever:  # at the end of time it has not fired either
+            return START_OF_TIME
+        if watermark in (START_OF_TIME, END_OF_TIME):
+            return watermark
+        held = self.tick.micros - 1 + (self.expires_strictly if waits else self.closes_strictly)
+        if waits:
+            held += self.lateness.micros
+        if self.firing_time is not FiringTime.END and self.window.span is not None:
+            held += self.window.span.micros
+        return max(watermark - held, START_OF_TIME)
+
+    @property
+    def domain(self) -> TimeDomain:
+        """What the times of records are: event times, the clock at their arrival, or positions."""
+        return self.window.domain
+
+    @property
+    def starts_by_clock(self) -> bool:
+        """Whether a record that comes by the clock starts a window of its own."""
+        return self.window.starts_by_clock
+
+    @property
+    def clock_instant(self) -> Duration:
+        """By how much the clock's own instant counts as over."""
+        return self.tick if self.semantics.clock_instant_is_over else Duration(0)
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether the clock alone can make a pane fire."""
+        return self.in_processing_time or any(
+            isinstance(part, AfterDelay) or (isinstance(part, Every) and part.domain is TimeDomain.PROCESSING)
+            for part in self.trigger.walk()
+        )
+
+    @property
+    def waits_for_signal(self) -> bool:
+        """Whether the caller's signal can make a pane fire."""
+        return any(isinstance(part, OnSignal) for part in self.trigger.walk())
+
+    @property
+    def in_one_shard(self) -> bool:
+        """Whether records of all keys must meet in one place, as where they are numbered as they arrive."""
+        return self.window.spans_keys or not self.keys
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns that all rows would say alike: that of the pane, where each fires once."""
+        return ("pane",) if self.fires_once else ()
 
     @property
     def in_processing_time(self) -> bool:
@@ -145,28 +197,32 @@ class WindowSpec:
     @property
     def position(self) -> str | None:
         """The column that has the positions of records, if they are not counted as they arrive."""
-        return self.window.by if isinstance(self.window, Counting) else None
+        return self.window.position
 
     @property
     def closes_strictly(self) -> bool:
         """Whether a window is still open when the watermark is at its end."""
-        return self._strictly(self.semantics.closes_after_end)
+        return self.window.is_strict(self.semantics, said=self.semantics.closes_after_end)
 
     @property
     def expires_strictly(self) -> bool:
         """Whether a window has not yet expired when the watermark is at its end plus lateness."""
-        return self._strictly(self.semantics.expires_after_horizon)
+        return self.window.is_strict(self.semantics, said=self.semantics.expires_after_horizon)
 
-    def _strictly(self, said: bool) -> bool:
-        """Windows over positions are full when their last position has come, whatever is said of time."""
-        if isinstance(self.window, Counting):
-            return False
-        return said or (isinstance(self.window, Session) and self.semantics.session_end_is_inclusive)
+    @property
+    def late_by(self) -> LateBy:
+        """What is judged when a record comes late."""
+        return self.window.late_by(self.semantics)
 
     @property
     def has_timers(self) -> bool:
         """Whether time alone can make a pane fire before its window closes, or after."""
         return any(isinstance(part, AfterDelay | Every) for part in self.trigger.walk())
+
+    @property
+    def has_event_timers(self) -> bool:
+        """Whether the trigger follows the watermark within a window, and so asks for the times of what came."""
+        return any(isinstance(part, Every) and part.domain is TimeDomain.EVENT for part in self.trigger.walk())
 
     @property
     def fires_once(self) -> bool:
@@ -191,10 +247,13 @@ class WindowSpec:
         """Whether every pane has a state of its own, besides the records or slices it is made of.
 
         Not where it fires once. Nor where windows that all keys share fire at the close and at every late update, each
-        time with all they hold: then their slices tell what a pane holds, and that it has fired.
+        time with all they hold: then their slices tell what a pane holds, and that it has fired. But where changes come
+        they may empty a pane, and it must know what it has shown.
         """
         if self.fires_once:
             return _publishes_late(self.watermark)
+        if self.changes is not None:
+            return True
         says_all = self.accumulation is Accumulation.ACCUMULATING and not self.updated_only
         stamps_all = self.firing_time is FiringTime.END or not self.semantics.holds
         ends_quietly = self.semantics.closing is not Closing.ALWAYS
@@ -202,9 +261,22 @@ class WindowSpec:
         return not (by_default and says_all and stamps_all and ends_quietly)
 
     @property
+    def keeps_rows_for(self) -> Duration:
+        """How long after its time, by the watermark, a record may still matter to a window; for ever if none says."""
+        span = self.window.span
+        if span is None or self.lateness.is_forever:
+            return Duration.FOREVER
+        return Duration(span.micros + self.lateness.micros)
+
+    @property
     def needs_messages(self) -> bool:
         """Whether the records themselves are kept."""
         return self.message_retention or any(aggregate.needs_messages for _, aggregate in self.aggregates)
+
+    @property
+    def heeds_arrival(self) -> bool:
+        """Whether the order in which records came matters to an aggregate."""
+        return any(aggregate.heeds_arrival for _, aggregate in self.aggregates)
 
     @property
     def message_retention(self) -> bool:
@@ -212,11 +284,19 @@ class WindowSpec:
         return self.retention is not None and self.retention.messages
 
     @property
+    def offsets(self) -> str | None:
+        """The column that has the offsets of records, where they are kept with the messages."""
+        return None if self.retention is None else self.retention.offsets
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The input columns that are read: the time, the keys, what the window and the aggregates work on."""
         worked_on = (column for _, aggregate in self.aggregates for column in aggregate.columns)
-        time = [self.time] if self.window.domain is TimeDomain.EVENT else []
-        used = [*time, *self.keys, *read_columns(self.window), *worked_on]
+        changed: tuple[str, ...] = ()
+        if self.changes is not None:  # which of two equal values came first is known by what tells their rows apart
+            changed = (self.changes.op, *(self.changes.unique if self.heeds_arrival else ()))
+        kept = () if self.offsets is None else (self.offsets,)
+        used = [*self.window.time_columns(self.time), *self.keys, *self.window.columns, *worked_on, *changed, *kept]
         return tuple(dict.fromkeys(used))
 
 

@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fanlight.errors import SpecError
-from fanlight.model.choice import choice
-from fanlight.model.duration import Duration, DurationLike
-from fanlight.model.windows import TimeDomain
+from fanlight.model.enum_word import choice
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration, DurationLike
 
 
 class Trigger:
@@ -260,6 +260,31 @@ def never() -> Never:
     return Never()
 
 
-def samza_policies(*, early: Trigger, full_size: Trigger | None = None) -> Trigger:
-    """Samza's early and full-size policies: `early` runs once as written, then the window's end."""
-    return Until(InOrder((early, Never())), full_size or AtWatermark(late=None))
+LATE_BATCHES = AfterDelay(Duration(10_000_000))
+"""What Samza's late arrival policy is if nothing else is said: updates wait for 10 seconds, and leave together."""
+
+
+def samza_policies(
+    *, early: Trigger | None = None, full_size: Trigger | None = None, late: Trigger | None = LATE_BATCHES
+) -> Trigger:
+    """Samza's three policies: `early` looks at the current window, `full_size` ends it, `late` updates past windows.
+
+    The defaults are those of Samza's windowed aggregator: no early result, the end of the window, and late messages in
+    batches of 10 seconds of the clock. Its join windows are `samza_policies(early=repeat(after(1)), late=after(1))`.
+    `early` runs once as written, `late` again and again; without `late`, late messages become dead letters.
+
+    >>> samza_policies().late
+    AfterDelay(delay=Duration('10 s'))
+    """
+    for name, policy in (("early", early), ("full_size", full_size), ("late", late)):
+        if policy is not None and not isinstance(policy, Trigger):
+            raise SpecError(
+                f"samza_policies: `{name}` ({policy!r}) is no trigger. Use one such as after(100) for a count, "
+                "after_delay('10 seconds') for a period, or None for none."
+            )
+    once = None if early is None else InOrder((early, Never()))
+    if full_size is None and late is not None:
+        return AtWatermark(once, late)
+    full = full_size or AtWatermark(late=None)
+    current = full if once is None else Until(once, full)
+    return current if late is None else InOrder((current, Repeat(late)))

@@ -1,1 +1,1 @@
-"""WHEN: the logic of one shard."""
+"""WHEN: operators, the logic that runs on one shard."""

@@ -2,49 +2,147 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fanlight.kernels.groups import Bools, Ints
-from fanlight.kernels.slicing import EVERY_WINDOW
-from fanlight.model.letters import Reason
-from fanlight.model.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.plan import MOMENT
+from fanlight.kernels.grouping.groups import Bools, Ints
+from fanlight.kernels.slicing.slicing import EVERY_WINDOW
+from fanlight.model.reason import Reason
+from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
+
+INPUT = "input"
+"""The column in which the records of a union say from which input they came."""
+MOMENT = pa.timestamp("us", "UTC")
 
 
 @dataclass(slots=True)
 class Accounting:
-    """`received = accepted + duplicates + dead_letters`, after every step; and what else is counted beside that."""
+    """The counts of a shard, and the balance that holds after every step.
+
+    `received = accepted + duplicates + dead_letters + filtered + dropped`.
+    """
 
     received: int = 0
     accepted: int = 0
     duplicates: int = 0
     dead_letters: int = 0
+    filtered: int = 0
+    """How many records the pipeline's own `where` left out."""
+    dropped: int = 0
+    """How many records a hook, `before_process`, left out."""
     missed_windows: int = 0
-    """How many windows of their own records were not taken into: expired, or their pane had finished."""
+    """How many (record, window) pairs did not count, because the window had expired or its pane had finished."""
     values_out_of_range: int = 0
-    """How many firings did not leave, because their type cannot hold a value of theirs."""
+    """How many firings were withheld, because a value does not fit its type."""
 
     @property
     def adds_up(self) -> bool:
         """Whether every record is accounted for."""
-        return self.received == self.accepted + self.duplicates + self.dead_letters
+        used = self.accepted + self.duplicates + self.dead_letters
+        return self.received == used + self.filtered + self.dropped
 
     def as_dict(self) -> dict[str, int]:
         """The counts by name."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class DeadLetters:
-    """Records that could not be used, with the reason and the watermark, until somebody takes them.
+class Books:
+    """The one owner of a shard's counts: each record is counted when it comes, and again by what became of it."""
 
-    `detail` is JSON text that says more where the reason alone does not tell all; otherwise it is null.
+    def __init__(self, schema: pa.Schema, *, of_times: bool = True, inputs: Sequence[str] = ()) -> None:
+        """The books for records of these columns; `of_times` is as for `DeadLetters`.
+
+        Where `inputs` have names, and records say theirs in the column `INPUT`, each has books of its own beside the
+        others.
+        """
+        self.accounting = Accounting()
+        self.letters = DeadLetters(schema, of_times=of_times)
+        self.inputs = {name: Accounting() for name in inputs if INPUT in schema.names}
+        self._input: str | None = None
+
+    def of_input(self, name: str | None) -> None:
+        """Say of which input the records are that are counted next; None: each says so itself."""
+        self._input = name if name in self.inputs else None
+
+    def receive(self, records: int) -> None:
+        """Count records that have come."""
+        for book in self._open():
+            book.received += records
+
+    def accept(self, records: int) -> None:
+        """Count records that were accepted."""
+        self.accounting.accepted += records
+
+    def repeat(self, records: int) -> None:
+        """Count duplicates."""
+        for book in self._open():
+            book.received += records
+            book.duplicates += records
+
+    def filter(self, records: int) -> None:
+        """Count records that the pipeline's own `where` left out."""
+        for book in self._open():
+            book.received += records
+            book.filtered += records
+
+    def drop(self, records: int) -> None:
+        """Count records that a hook left out."""
+        for book in self._open():
+            book.received += records
+            book.dropped += records
+
+    def by_input(self) -> dict[str, dict[str, int]]:
+        """The counts of each input; what was not left out, repeated or rejected was accepted."""
+        for book in self.inputs.values():
+            book.accepted = book.received - book.duplicates - book.dead_letters - book.filtered - book.dropped
+        return {name: book.as_dict() for name, book in self.inputs.items()}
+
+    def restore(self, counts: Mapping[str, int], inputs: Mapping[str, Mapping[str, int]]) -> None:
+        """Continue from these counts; one that is not among them is 0."""
+        for book, found in [(self.accounting, counts), *((self.inputs[n], inputs.get(n, {})) for n in self.inputs)]:
+            for name, count in {**Accounting().as_dict(), **found}.items():
+                setattr(book, name, count)
+
+    def _open(self) -> Iterator[Accounting]:
+        """The books that a count goes into."""
+        yield self.accounting
+        if self._input is not None:
+            yield self.inputs[self._input]
+
+    def reject(
+        self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints, details: pa.Array | None = None
+    ) -> None:
+        """Make dead letters of the records that `dead` marks, each with its detail if there are any."""
+        rejected = self.letters.reject(batch, dead, reason, watermarks, details)
+        self.accounting.dead_letters += rejected
+        if self.inputs and rejected:
+            for found in pc.value_counts(batch.column(INPUT).filter(pa.array(dead))).to_pylist():
+                self.inputs[found["values"]].dead_letters += found["counts"]
+
+    def miss(self, windows: int) -> None:
+        """Count (record, window) pairs that did not count."""
+        self.accounting.missed_windows += windows
+
+    def withhold(self, details: list[str], watermark: Timestamp) -> None:
+        """Write a dead letter for each firing that was withheld."""
+        self.letters.withhold(details, watermark)
+        self.accounting.values_out_of_range += len(details)
+
+
+class DeadLetters:
+    """Records that could not be used, with the reason and the watermark; they wait here until they are taken.
+
+    `detail` is JSON text that adds to the reason where it must; otherwise it is null.
     """
 
     def __init__(self, schema: pa.Schema, *, of_times: bool = True) -> None:
-        """`of_times` says whether the watermark is a time, as it mostly is, or a position."""
+        """`of_times` says whether the watermark is a time or a position."""
         self.schema = pa.schema(
             [
                 pa.field("reason", pa.string()),
@@ -55,10 +153,10 @@ class DeadLetters:
         )
         self._waiting: list[pa.RecordBatch] = []
 
-    def bury(
+    def reject(
         self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints, details: pa.Array | None = None
     ) -> int:
-        """Keep the records that `dead` marks, each with its detail if there are any; how many there are."""
+        """Keep the records that `dead` marks, each with its detail if there are any; returns how many."""
         count = int(np.count_nonzero(dead))
         if count:
             records = batch.filter(pa.array(dead)) if count < len(batch) else batch
@@ -71,7 +169,7 @@ class DeadLetters:
         return count
 
     def withhold(self, details: list[str], watermark: Timestamp) -> None:
-        """Keep a letter, which has no record, for each firing that did not leave."""
+        """Keep a letter for each firing that was withheld; such a letter has no record."""
         judged = moments(np.repeat(np.int64(watermark), len(details))).cast(self.schema.field("watermark").type)
         nobody = pa.nulls(len(details), self.schema.field("record").type)
         columns = [pa.array([Reason.VALUE_OUT_OF_RANGE.value] * len(details)), judged, pa.array(details), nobody]
@@ -91,29 +189,41 @@ class DeadLetters:
         del self._waiting[count:]
 
     def take(self) -> pa.Table:
-        """All of them, once."""
+        """Remove and return all letters."""
         table = self.peek()
         self._waiting = []
         return table
 
     def peek(self) -> pa.Table:
-        """All of them, and they stay."""
+        """All letters; they stay."""
         return pa.Table.from_batches(self._waiting, schema=self.schema)
 
 
-def as_first(letters: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Letters of any stage as those of the first, which have `schema`.
+def as_first(letters: pa.RecordBatch, schema: pa.Schema, stage: int) -> pa.RecordBatch:
+    """Letters of the stage `stage` in the form of the first stage, which has `schema`.
 
-    A later stage has no dead records, because what fires is never late for it; its letters tell of firings only.
+    The records of a later stage are none of the first: they stand in the detail.
     """
-    if letters.schema == schema:
+    if letters.schema == schema and stage == 1:
         return letters
-    columns = [letters.column(field.name) for field in schema if field.name != "record"]
+    said = zip(letters.column("detail").to_pylist(), letters.column("record").to_pylist(), strict=True)
+    details = [_told(detail, record, stage) for detail, record in said]
+    judged = letters.column("watermark")
+    if judged.type != schema.field("watermark").type:  # one of the stages counts, and positions are no times
+        judged = pa.nulls(len(letters), schema.field("watermark").type)
+    columns = [letters.column("reason"), judged, pa.array(details, pa.string())]
     return pa.record_batch([*columns, pa.nulls(len(letters), schema.field("record").type)], schema=schema)
 
 
+def _told(detail: str | None, record: dict[str, Any] | None, stage: int) -> str | None:
+    """The detail of a letter of a later stage, with its record."""
+    if record is None:
+        return detail
+    return json.dumps({**json.loads(detail or "{}"), "stage": stage, "record": record}, default=str)
+
+
 def moments(times: Ints) -> pa.Array:
-    """Times as Arrow timestamps; the two ends of time are null, and so is where a window without end would end."""
+    """Times as Arrow timestamps; the start and the end of time, and the end of a window without one, are null."""
     if len(times) and times.min() > START_OF_TIME and times.max() < EVERY_WINDOW:
         return pa.array(times, pa.int64()).view(MOMENT)
     return pa.array(times, pa.int64(), mask=(times >= EVERY_WINDOW) | (times == START_OF_TIME)).cast(MOMENT)

@@ -1,8 +1,7 @@
-"""Which pipeline a state belongs to: what it was declared as, what it reads, how its keys are shared out.
+"""The fingerprint of a pipeline: its declaration, its input columns and its shards. It says whose a state is.
 
-State written for one pipeline means nothing to another. So its fingerprint stands in the manifest of a checkpoint,
-and in the state of every shard for queries that have no manifest; and the spec of a standalone operator, as a document,
-in its snapshots.
+One pipeline cannot read the state of another. So the fingerprint is written to the manifest of a checkpoint, and to the
+state of every shard for queries without a manifest. Snapshots of a standalone operator contain its spec as a document.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.errors import StateError
-from fanlight.model.document import Document, differences, to_document
-from fanlight.model.spec import WindowSpec
+from fanlight.model.spec_json import Document, differences, to_document
+from fanlight.model.stream_spec import StreamSpec
 
 FORMAT = 4
-"""The version of what is kept in a checkpoint: raised when older state can no longer be read as it was meant."""
+"""The version of the state in a checkpoint: it is raised when older state can no longer be read correctly."""
 
 _ANEW = "Or start anew with another checkpoint; what this one holds is untouched."
 
@@ -34,8 +33,8 @@ class Change:
     remedy: str
 
 
-def fingerprint(spec: WindowSpec, schema: pa.Schema, ids: Sequence[int]) -> dict[str, Any]:
-    """What a pipeline over these columns, on these shards, is known by."""
+def fingerprint(spec: StreamSpec, schema: pa.Schema, ids: Sequence[int]) -> dict[str, Any]:
+    """The fingerprint of a pipeline over these columns, on these shards."""
     return {
         "format": FORMAT,
         "spec": to_document(spec),
@@ -45,7 +44,7 @@ def fingerprint(spec: WindowSpec, schema: pa.Schema, ids: Sequence[int]) -> dict
 
 
 def require_same(stored: Fingerprint, now: Fingerprint, what: str = "This state") -> None:
-    """Refuse to go on from the state of another pipeline, and say what differs."""
+    """Refuse the state of another pipeline, and say what differs."""
     require_readable(stored["format"], what)
     refuse(changes(stored, now), what)
 
@@ -53,8 +52,8 @@ def require_same(stored: Fingerprint, now: Fingerprint, what: str = "This state"
 def changes(stored: Fingerprint, now: Fingerprint) -> list[Change]:
     """What differs between two fingerprints.
 
-    Only the `delay` of the watermark and `ahead` may: how late records may be, and how early, is a matter of those to
-    come. And a `unit` may be left out, or added: a pipeline without one has read no whole number by it.
+    The `delay` of the watermark and `ahead` may differ: they only concern records to come. And a `unit` may be added or
+    left out, because a pipeline without one has read no integer times.
     """
     return [
         *declared_otherwise(stored["spec"], now["spec"]),

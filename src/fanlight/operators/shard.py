@@ -1,276 +1,394 @@
-"""One shard: the five stops of a record are judge, take in, fire, retire, and out."""
+"""The host of an operator: it does the work that every operator needs.
+
+    bundle, watermark, clock ──► Shard.step ──► rows, dead letters, accounting
+                                   │    ▲
+                          take_in, fire, retire
+                                 Operator
+
+One step is one transaction over the store. Whatever is raised, and wherever, a step happens as a whole or not at all.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.slicing import EVERY_WINDOW, NO_WINDOW, covered
-from fanlight.model.kinds import is_aligned
-from fanlight.model.sessions import Session
-from fanlight.model.sliding import Sliding
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.operators.accounting import Accounting, DeadLetters
-from fanlight.operators.correctable import CorrectablePanes
-from fanlight.operators.folded import Folded
-from fanlight.operators.lateness import Lateness
-from fanlight.operators.messages import Messages
-from fanlight.operators.missed import missed_by_folded
-from fanlight.operators.once import OncePanes
-from fanlight.operators.panes import Content, Moment, Panes, Signal
-from fanlight.operators.plan import Plan
-from fanlight.operators.retained import Retained
-from fanlight.operators.taken import Bundle, Taken, judge
-from fanlight.operators.triggered import TriggeredPanes
-from fanlight.operators.unaligned.panes import UnalignedPanes
-from fanlight.operators.unaligned.retained import RetainedByKey
-from fanlight.operators.unaligned.sessions_once import SessionsOnce
-from fanlight.operators.unaligned.sliding_once import SlidingOnce
-from fanlight.operators.withheld import details
+from fanlight.errors import EngineError, StateError
+from fanlight.kernels.grouping.groups import Ints
+from fanlight.model.preparation import Intake
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.time.watermarks import WatermarkStrategy
+from fanlight.operators.accounting import Accounting, Books
+from fanlight.operators.bind import bind
+from fanlight.operators.fingerprint import Fingerprint, require_same
+from fanlight.operators.identity import identify, keep_schema, known_schema
+from fanlight.operators.ingest.bundle import (
+    Bundle,
+    TimeReader,
+    reject_malformed,
+    without_replays,
+    without_views,
+)
+from fanlight.operators.ingest.conform import CheckedBatch, conform, readable, with_types
+from fanlight.operators.ingest.inputs import NOTHING_SAID, Arrival, Inputs, Offsets, Said
+from fanlight.operators.ingest.prepare import Gate, Gated
+from fanlight.operators.ingest.remarks import Remarks, fitted
+from fanlight.operators.operator import BoundSpec, Operator, Progress
+from fanlight.operators.outbox import Outbox
+from fanlight.operators.preaggregator import PreAggregated
+from fanlight.operators.standing import Standing
+from fanlight.state.memory import MemoryStore
 from fanlight.state.store import Address, ChunkStore
+
+Hook = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 _INDEX = Address("index", 0, 0)
 _TEXT = pa.schema([("index", pa.string())])
 _JSON = json.JSONEncoder(sort_keys=True)
-_QUIET = Signal()
+_FINGERPRINT = "fingerprint"
+_ONLY = ""
+"""The name of a source that needs none."""
 
-Told = Callable[[list[pa.RecordBatch]], None]
-"""Hears what leaves a step, before the step is committed."""
 
+class Shard:
+    """One share of the keys: it takes bundles, watermarks and clocks, and emits an operator's rows.
 
-class ShardOperator:
-    """The logic of one share of the keys.
-
-    Everything it knows is in the store; what it holds besides can be built again from there. A step that fails
-    changes nothing.
+    All its state is in the store; everything else can be rebuilt from there. It is bound to the columns of the first
+    records, unless the columns are given before.
     """
 
-    watermark: Timestamp
-    clock: Timestamp
-    arrived: int
+    watermark: Timestamp = START_OF_TIME
+    """The watermark acted on last."""
+    clock: Timestamp = START_OF_TIME
+    arrived: int = 0
     """How many records have come."""
-    steps: int
+    steps: int = 0
     """How many steps have been committed."""
-    notes: dict[str, Any]
-    """What the caller keeps with the state."""
-    _panes: Panes
+    operator: Operator | None = None
+    books: Books | None = None
 
-    def __init__(self, plan: Plan, store: ChunkStore, *, panes: bool = True) -> None:
-        """`panes` says whether firings tell of their panes."""
-        self.plan = plan
-        self._tells_panes = panes
-        self._store = store
-        self._lateness = Lateness(plan.spec, plan.slicing)
-        self.letters = DeadLetters(plan.schema, of_times=plan.of_times)
-        self.accounting = Accounting()
-        self.reload()
+    def __init__(
+        self,
+        spec: StreamSpec,
+        store: ChunkStore | None = None,
+        *,
+        bound: BoundSpec | None = None,
+        outbox: Outbox | None = None,
+        before_process: Hook | None = None,
+        remarks: Remarks | None = None,
+        followed: WatermarkStrategy | None = None,
+        fingerprint: Fingerprint | None = None,
+        intakes: Mapping[str, Intake] | None = None,
+    ) -> None:
+        """With `remarks`, records that do not fit become dead letters. `followed` and `fingerprint` are for Spark.
+
+        In the `outbox` the rows of steps wait; without one, whoever calls `step` has them all.
+        With `followed`, whoever packs records follows them, and this is left of the strategy. The `fingerprint` says
+        whose the state is. `intakes` say by input what is done to records first; an input without a name has ''.
+        """
+        self.spec = spec
+        self.store: ChunkStore = MemoryStore() if store is None else store
+        self._times = TimeReader.of(spec) if bound is None or bound.times is None else bound.times
+        self.inputs = Inputs(spec.watermark, by_event=self._times.in_event_time, followed=followed)
+        self.bound: BoundSpec | None = None
+        self._outbox = outbox
+        self._gates = {name: Gate(intake, self._times) for name, intake in (intakes or {}).items()}
+        self._before_process = before_process
+        self._remarks = remarks
+        self._fingerprint = fingerprint
+        self._ended = False  # before the columns were known
+        self._before: Standing | None = None
+        self._after: Standing | None = None
+        if bound is not None:
+            self._hold(bound)
 
     @property
-    def is_live(self) -> bool:
-        """Whether anything is kept that time alone could make fire or expire."""
-        return any(self._store.list(space) for space in ("partials", "panes", "records", "retained"))
+    def accounting(self) -> Accounting:
+        """Where every record went."""
+        return Accounting() if self.books is None else self.books.accounting
+
+    def bind(self, schema: pa.Schema) -> None:
+        """Bind the spec to these columns, and continue from the state in the store, if it is of the same pipeline."""
+        identified = known_schema(self.store) or without_views(schema)
+        self._hold(bind(self.spec, identified))
+        identify(self.store, self.spec, identified)
+
+    def prepared_schema(self, schema: pa.Schema) -> pa.Schema:
+        """The columns that the operator sees, where records have these when they come."""
+        gate = self._gates.get(_ONLY)
+        return schema if gate is None else gate.schema_of(schema)
 
     def step(
         self,
-        bundle: Bundle | None = None,
-        watermark: Timestamp = START_OF_TIME,
-        clock: Timestamp = START_OF_TIME,
-        signal: Signal = _QUIET,
-        notes: dict[str, Any] | None = None,
-        folded: Folded | None = None,
-        told: Told | None = None,
+        came: CheckedBatch | None = None,
+        said: Said = NOTHING_SAID,
+        *,
+        offset: Offsets = None,
+        preaggregated: PreAggregated | None = None,
+        ends: bool = False,
     ) -> list[pa.RecordBatch]:
-        """Take a bundle, then a watermark, then a clock; return what leaves, in order.
+        """Take a bundle, then a watermark, then a clock, as one transaction; returns the output rows, in order.
 
-        `folded` are records of the same bundle that were folded before they came. `notes` are kept with the state,
-        for the caller to find after a restart. `told` is told what leaves just before the step is committed, for
-        callers who must not lose it if they are interrupted before this returns.
+        `offset` is the source position of the first record, or of each. `preaggregated` are pre-aggregated records of
+        the same bundle. With `ends` the input ends: everything closes and expires.
         """
-        return self._atomically(lambda: self._step(bundle, folded, watermark, clock, signal), notes, told)
+        return self.step_all((Arrival(came, said, offset),), preaggregated=preaggregated, ends=ends)
 
-    def end(
-        self, signal: Signal = _QUIET, notes: dict[str, Any] | None = None, told: Told | None = None
+    def step_all(
+        self, arrivals: Sequence[Arrival], *, preaggregated: PreAggregated | None = None, ends: bool = False
     ) -> list[pa.RecordBatch]:
-        """Close and expire every window; nothing remains."""
-        return self._atomically(lambda: self._end(signal), notes, told)
-
-    def begin(self, watermark: Timestamp, clock: Timestamp) -> None:
-        """Let time have passed before the first record: it is kept with the first step."""
-        self.watermark, self.clock = max(self.watermark, watermark), max(self.clock, clock)
-
-    def content(self, first: int = NO_WINDOW, last: int = EVERY_WINDOW) -> list[tuple[str, Content]]:
-        """What windows hold: the live ones, and the expired ones that are still readable."""
-        retained = [] if self._retained is None else [("expired", self._retained.content(first, last))]
-        closed, expired = self._through(self.watermark)
-        first = max(first, expired + 1)
-        return [
-            *retained,
-            ("closed", self._panes.content(first, min(last, closed))),
-            ("open", self._panes.content(max(first, closed + 1), last)),
-        ]
-
-    def records(self, first: Timestamp, last: Timestamp) -> pa.RecordBatch | None:
-        """The stored messages of the slices from `first` to `last`; None if messages are not kept."""
-        if self._messages is None:
-            return None
-        slices = self._messages.slices
-        low, high = self.plan.slicing.slices(np.array([first, last]))
-        return self._messages.read(slices[(slices >= low) & (slices <= high)].tolist())
-
-    def _step(
-        self, bundle: Bundle | None, folded: Folded | None, watermark: Timestamp, clock: Timestamp, signal: Signal
-    ) -> list[pa.RecordBatch]:
-        self.clock = max(self.clock, clock)
-        target = max(self.watermark, watermark)
-        leaving: list[pa.RecordBatch] = []
-        for part, reached in self._parts(bundle, target):
-            leaving += self._advance(part, folded, self._moment(reached, signal))
-            self.watermark, folded = reached, None
-        return leaving
-
-    def _end(self, signal: Signal) -> list[pa.RecordBatch]:
-        closed, expired = self._through(self.watermark)
-        moment = Moment(END_OF_TIME, self.clock, closed, EVERY_WINDOW, expired, EVERY_WINDOW, self.arrived - 1, signal)
-        leaving = self._advance(None, None, moment)
-        self.watermark = END_OF_TIME
-        return leaving
-
-    def _parts(self, bundle: Bundle | None, target: Timestamp) -> list[tuple[Bundle | None, Timestamp]]:
-        """The step's bundle and watermark; cut where panes that fire once must not see what came after they expired.
-
-        Only a bundle judged record by record is cut: before each record whose own watermark expires another window,
-        what has expired leaves first.
-        """
-        if bundle is None or len(bundle.watermarks) < 2 or not isinstance(self._panes, OncePanes):
-            return [(bundle, target)]
-        expired = self._lateness.expired_by(bundle.watermarks)
-        before = np.concatenate([[self._through(self.watermark)[1]], expired[:-1]])
-        cuts = np.flatnonzero(expired > before).tolist()
-        bounds = [0, *cuts, len(bundle)]
-        reached = [*(int(bundle.watermarks[cut]) for cut in cuts), target]
-        return [(bundle.part(bounds[i], bounds[i + 1]), reached[i]) for i in range(len(reached))]
-
-    def _advance(self, bundle: Bundle | None, folded: Folded | None, moment: Moment) -> list[pa.RecordBatch]:
-        taken: Taken | None = None
-        if bundle is not None and len(bundle):
-            taken = judge(self.plan, self._lateness, bundle, self.arrived, self.letters, self.accounting)
-            self.arrived += len(bundle)
-        if folded is not None:
-            self.arrived += folded.records
-            self.accounting.accepted += folded.records
-            self.accounting.missed_windows += missed_by_folded(self.plan.slicing, folded, moment.expired_before)
-        if taken or folded:
-            taken = self._panes.take_in(taken or None, folded, moment)
-        if taken:
-            if self._messages is not None:
-                self._messages.append(taken)
-            self.accounting.accepted += len(taken)
-        firings = self._panes.fire(replace(moment, arrived=self.arrived - 1))
-        self._retire(moment)
-        if firings is not None and firings.outside:
-            firings, withheld = firings.parted()
-            self.letters.withhold(details(self.plan, withheld), moment.watermark)
-            self.accounting.values_out_of_range += len(withheld)
-        if firings is None or not len(firings):
-            return []
-        return [firings.to_batch(self.plan, moment.clock, panes=self._tells_panes)]
-
-    def _retire(self, moment: Moment) -> None:
-        through = moment.expired
-        if self._retained is not None:
-            self._retained.keep(self._panes.expiring(moment))
-            self._retained.trim(moment.watermark)
-        self._panes.retire(moment.expired)
-        if self._messages is not None:
-            slices = self._messages.slices
-            first, last = self.plan.slicing.windows(slices)
-            if self._retained is not None and self.plan.spec.message_retention:
-                windows = covered(first, np.minimum(last, through))
-                through = min(through, self._retained.forgotten(windows, moment.watermark))
-            self._messages.retire(slices[last <= through].tolist())
-
-    def _moment(self, watermark: Timestamp, signal: Signal) -> Moment:
-        closed_before, expired_before = self._through(self.watermark)
-        closed, expired = self._through(watermark)
-        return Moment(watermark, self.clock, closed_before, closed, expired_before, expired, self.arrived - 1, signal)
-
-    def _through(self, watermark: Timestamp) -> tuple[int, int]:
-        return self._lateness.through(watermark)
-
-    def _atomically(
-        self, work: Callable[[], list[pa.RecordBatch]], notes: dict[str, Any] | None, told: Told | None
-    ) -> list[pa.RecordBatch]:
-        steps, letters = self.steps, self.letters.count
+        """The same for several inputs: their records are one bundle, and their watermarks move after it."""
+        self._before = self.standing()
         try:
-            leaving = work()
-            self._save(notes)
-            if told is not None:
-                told(leaving)
-            self._store.commit()
+            if self.operator is None and all(arrival.came is None for arrival in arrivals):
+                rows = self._listen(arrivals, ends=ends)
+            else:
+                rows = self._run(arrivals, preaggregated, ends=ends)
+                self._save()
+            self.inputs.acted()
+            if self._outbox is not None:
+                self._outbox.put(rows)
+            self._after = self.standing()
+            self.store.commit()
         except BaseException:
-            self._store.rollback()
-            self.reload()
-            if self.steps == steps:  # an interrupt may come when all is done
-                self.letters.cut(letters)
+            self.recover()
             raise
-        return leaving
+        self._before = self._after = None  # the step is committed: an error from here on undoes nothing
+        return rows
 
-    def _save(self, notes: dict[str, Any] | None) -> None:
-        self.notes = self.notes if notes is None else notes
+    def recover(self) -> None:
+        """Complete or undo an interrupted step; calling it twice does no harm."""
+        if self._before is None:
+            return
+        self.store.rollback()
+        self.go_back(self._outcome(self._before, self._after))
+
+    def go_back(self, standing: Standing) -> None:
+        """Stand as in `standing`, as the store already does; calling it twice does no harm."""
+        self.inputs.restore(standing.heard)
+        self._ended = standing.ended
+        if self._outbox is not None:
+            self._outbox.cut(standing.rows)
+        self.bound, self.books = standing.bound, standing.books
+        if self.books is None:
+            self.watermark = self.clock = START_OF_TIME
+            self.arrived, self.steps, self.operator = 0, 0, None
+        else:
+            self.reload()
+            self.books.letters.cut(standing.letters)
+        self._before = self._after = None
+
+    def reload(self) -> None:
+        """Rebuild everything from the store, as after a restart."""
+        assert self.bound is not None
+        index = _read_index(self.store)
+        self.watermark = index.get("watermark", START_OF_TIME)
+        self.clock = index.get("clock", START_OF_TIME)
+        self.arrived = index.get("arrived", 0)
+        self.steps = index.get("steps", 0)
+        books = self.require_books()
+        books.restore(index.get("accounting", {}), index.get("inputs", {}))
+        if not self.steps:  # the operator starts with the time that had passed before its first step
+            reached = END_OF_TIME if self._ended else self._reached(None)
+            self.watermark, self.clock = max(self.watermark, reached), max(self.clock, self.inputs.clock)
+        self.operator = self.bound.make(self.store, books)
+
+    def snapshot(self) -> bytes:
+        """All state of this shard, including rows not yet taken, as bytes with a version and a checksum."""
+        if not isinstance(self.store, MemoryStore):
+            raise StateError(
+                "snapshot: this operator's store keeps its state itself. Open a new operator on that store."
+            )
+        letters = self.require_books().letters
+        return self.store.snapshot(beside=None if self._outbox is None else self._outbox.chunks(letters))
+
+    def take_back(self, store: MemoryStore) -> None:
+        """Restore the waiting rows and letters of a snapshot."""
+        if self._outbox is not None:
+            self._outbox.restore(store, self.require_books().letters)
+
+    def require_books(self) -> Books:
+        """The books; an `EngineError` while no columns are known."""
+        if self.books is None:
+            raise EngineError(
+                "This operator has seen no records and knows no columns yet. Add records, or give it a schema."
+            )
+        return self.books
+
+    def require_operator(self) -> Operator:
+        """The operator; an `EngineError` while no columns are known."""
+        self.require_books()
+        assert self.operator is not None
+        return self.operator
+
+    def _run(
+        self, arrivals: Sequence[Arrival], preaggregated: PreAggregated | None, *, ends: bool
+    ) -> list[pa.RecordBatch]:
+        """One step, not yet committed."""
+        bundles: list[Bundle] = []
+        for arrival in arrivals:
+            if arrival.came is not None:
+                bundles.append(self._bundle(arrival, arrival.came, self.arrived + sum(map(len, bundles))))
+            elif not ends:
+                self.inputs.hear(arrival.said)
+                self.inputs.watermarks.tick(self.inputs.clock)
+        bundle = Bundle.concat(bundles) if bundles else None
+        if bundle is not None and preaggregated is not None:
+            bundle = replace(bundle, preaggregated=preaggregated)
+        for arrival in arrivals:
+            self.inputs.hear_watermark(arrival.said)
+        self.inputs.hear_controls()
+        operator, books = self.operator, self.books
+        assert operator is not None
+        assert books is not None
+        self.clock = max(self.clock, self.inputs.clock)
+        reached = END_OF_TIME if ends else max(self.watermark, self._reached(None if bundle is None else bundle.times))
+        whole = Progress(self.watermark, reached, self.clock, self.arrived - 1, self.inputs.signal, ends)
+        rows: list[pa.RecordBatch] = []
+        for part, through in [(None, reached)] if bundle is None else operator.parts(bundle, whole):
+            if part is not None:
+                self.arrived += part.records
+            progress = Progress(self.watermark, through, self.clock, self.arrived - 1, self.inputs.signal, ends)
+            if part is not None and part.records:
+                books.accept(operator.take_in(part, progress))
+            rows += operator.fire(progress)
+            operator.retire(progress)
+            self.watermark = through
+        return rows
+
+    def _listen(self, arrivals: Sequence[Arrival], *, ends: bool) -> list[pa.RecordBatch]:
+        """A step of a shard without columns: it only notes watermark, clock and signal."""
+        self._ended = self._ended or ends
+        for arrival in arrivals:
+            self.inputs.hear(arrival.said)
+            self.inputs.watermarks.tick(self.inputs.clock)
+            self.inputs.hear_watermark(arrival.said)
+        return []
+
+    def _bundle(self, arrival: Arrival, came: CheckedBatch, first: int) -> Bundle:
+        """The bundle of an input: records that are new and fit, with their times and the watermarks that judge them."""
+        said = arrival.said
+        name = _ONLY if said.source is None else said.source
+        came, through, replayed = without_replays(came, arrival.offset, self.inputs.positions.get(name))
+        batch, malformed = (came.batch, None) if came.details is None else came.parted()
+        if self.bound is None or not batch.schema.equals(self.bound.schema):
+            batch = conform(batch, without_views(batch.schema))
+        self.inputs.hear(said)
+        gate = self._gates.get(name)
+        gated = Gated(batch) if gate is None else gate.take(batch, self.inputs.clock)
+        batch = gated.batch
+        self.inputs.control(said.source, gated.watermark)
+        shown = len(batch)
+        if self._before_process is not None:
+            batch = self._before_process(batch)
+        dropped = max(shown - len(batch), 0)
+        books = self._fit(batch.schema)
+        assert self.bound is not None
+        books.of_input(name)
+        books.repeat(replayed)
+        books.drop(dropped)
+        books.filter(gated.left_out + arrival.filtered)
+        if through is not None:
+            self.inputs.positions[name] = through
+        if malformed is not None:
+            unused = malformed.batch if gate is None else gate.unfiltered(malformed.batch)
+            self._reject(CheckedBatch(readable(unused, self.bound.schema).batch, malformed.details), books)
+        if not batch.schema.equals(self.bound.schema):
+            batch, unfit = fitted(batch, self.bound.schema, self._remarks)
+            if unfit is not None:
+                self._reject(unfit, books)
+        books.receive(len(batch) + arrival.preaggregated)
+        batch, times = self._times.read(batch, books, self.watermark, self.inputs.clock, first)
+        books.of_input(None)
+        return Bundle(batch, times, self.inputs.judge(said.source, times, self.watermark, gated.greatest), first)
+
+    def _reached(self, times: Ints | None) -> Timestamp:
+        """The watermark that a step with records of these times acts on."""
+        own = self._times.watermark(self.inputs.clock, times)
+        return self.inputs.watermarks.current if own is None else own
+
+    def _fit(self, schema: pa.Schema) -> Books:
+        """Adopt these columns; a column without a type gets one with its first value."""
+        if self.bound is None:
+            self.bind(schema)
+            return self.require_books()
+        books, typed = self.require_books(), self.bound.schema
+        if schema.equals(typed):
+            return books
+        typed = with_types(typed, schema, self.spec.columns)
+        if typed != self.bound.schema:
+            letters = books.letters.peek()
+            self._hold(bind(self.spec, typed))
+            books = self.require_books()
+            for batch in letters.cast(books.letters.schema).to_batches():
+                books.letters.add(batch)
+            keep_schema(self.store, typed)
+        return books
+
+    def _reject(self, malformed: CheckedBatch, books: Books) -> None:
+        reject_malformed(malformed, books, self.watermark)
+        if self._remarks is not None:
+            self._remarks.malformed(malformed)
+
+    def _hold(self, bound: BoundSpec) -> None:
+        self.bound = bound
+        self.books = Books(bound.schema, of_times=bound.of_times, inputs=self.inputs.names)
+        notes = _read_index(self.store).get("notes")
+        if notes:
+            self._recognise(notes)
+        self.reload()
+
+    def _recognise(self, notes: dict[str, Any]) -> None:
+        """Restore the notes beside the state; the state of another pipeline is refused before anything changes."""
+        stored = notes.get(_FINGERPRINT)
+        if stored is not None and self._fingerprint is not None and stored != self._fingerprint:
+            require_same(stored, self._fingerprint, "The state of this query")
+        self.inputs.restore(notes)
+
+    def _save(self) -> None:
         self.steps += 1
+        whose = {} if self._fingerprint is None else {_FINGERPRINT: self._fingerprint}
+        notes = {**self.inputs.notes(), **whose}
         index = {
             "steps": self.steps,
             "watermark": self.watermark,
             "clock": self.clock,
             "arrived": self.arrived,
             "accounting": self.accounting.as_dict(),
-            "notes": self.notes,
+            **({} if self.books is None or not self.books.inputs else {"inputs": self.books.by_input()}),
+            "notes": notes,
         }
-        self._store.put(_INDEX, _chunk_of(_JSON.encode(index)))
+        self.store.put(_INDEX, _chunk_of(_JSON.encode(index)))
 
-    def reload(self) -> None:
-        """Take everything from the store, as after a restart."""
-        index: dict[str, Any] = {}
-        if _INDEX in self._store.list("index"):
-            index = json.loads(self._store.get(_INDEX).column("index")[0].as_py())
-        self.watermark = index.get("watermark", START_OF_TIME)
-        self.clock = index.get("clock", START_OF_TIME)
-        self.arrived = index.get("arrived", 0)
-        self.steps = index.get("steps", 0)
-        self.notes = index.get("notes", {})
-        for name, count in {**Accounting().as_dict(), **index.get("accounting", {})}.items():
-            setattr(self.accounting, name, count)
-        plan, store = self.plan, self._store
-        self._messages = Messages(plan, store) if plan.keeps_messages else None
-        retention = plan.spec.retention
-        self._retained: Retained | RetainedByKey | None = None
-        if retention is not None:
-            keeping = Retained if is_aligned(plan.spec.window) else RetainedByKey
-            self._retained = keeping(plan, store, retention)
-        window, once = plan.spec.window, plan.spec.fires_once and not plan.spec.keeps_panes
-        books = (self._lateness, self.letters, self.accounting)
-        if isinstance(window, Sliding) and once:
-            self._panes = SlidingOnce(plan, window, store, *books)
-        elif isinstance(window, Session) and once and not window.has_limits:
-            self._panes = SessionsOnce(plan, window, store, *books)
-        elif not is_aligned(window):
-            self._panes = UnalignedPanes(plan, store, *books)
-        elif once:
-            self._panes = OncePanes(plan, store, self._messages)
-        elif not plan.spec.keeps_panes:
-            self._panes = CorrectablePanes(plan, store, self._messages)
-        else:
-            self._panes = TriggeredPanes(plan, store, self._messages, self.letters, self.accounting)
+    def standing(self) -> Standing:
+        """How it stands now, between two steps."""
+        letters = 0 if self.books is None else self.books.letters.count
+        rows = 0 if self._outbox is None else self._outbox.count
+        return Standing(self.bound, self.books, self.steps, self.inputs.notes(), letters, rows, self._ended)
+
+    def _outcome(self, before: Standing, after: Standing | None) -> Standing:
+        """The standing after a step, finished or not: the store knows whether it was committed."""
+        if after is None or after.bound is None:
+            return before
+        return after if _read_index(self.store).get("steps", 0) >= after.steps else before
+
+
+def _read_index(store: ChunkStore) -> dict[str, Any]:
+    """The notes of the newest committed step; nothing before the first."""
+    if _INDEX not in store.list("index"):
+        return {}
+    index: dict[str, Any] = json.loads(store.get(_INDEX).column("index")[0].as_py())
+    return index
 
 
 def _chunk_of(text: str) -> pa.RecordBatch:
-    """One text as a chunk, put together by hand: it is written at every step, and Arrow would look what it is."""
+    """One text as a chunk, built by hand: it is written in every step, and Arrow would infer its type each time."""
     data = text.encode()
     column = pa.StringArray.from_buffers(1, pa.py_buffer(struct.pack("<ii", 0, len(data))), pa.py_buffer(data))
     return pa.RecordBatch.from_arrays([column], schema=_TEXT)

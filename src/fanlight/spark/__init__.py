@@ -1,6 +1,6 @@
-"""The binding to Spark Structured Streaming: the only room that imports pyspark.
+"""The engine on Spark Structured Streaming: the only package that imports pyspark.
 
-    rows ─ envelope ─► chunks by shard ─ shuffle ─► ShardProcessor ─► firings as chunks ─ opened ─► rows
+    rows ─ packer ─► chunks by shard ─ shuffle ─► ShardProcessor ─► firings as chunks ─ opened ─► rows
 
-Spark moves, stores and recovers chunks; what they mean is decided by `ShardOperator`, as in every other engine.
+Spark moves, stores and recovers chunks; what they mean is decided by `Shard`, as in every other engine.
 """

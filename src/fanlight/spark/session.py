@@ -1,6 +1,7 @@
-"""What a stateful query needs of its Spark session, and why; a session that has it.
+"""The settings that a stateful query needs in its Spark session, with reasons; and a session that has them.
 
-A session made elsewhere (a notebook's, a cluster's) is asked what it lacks by `missing_settings`; `configure` gives it.
+For a session made elsewhere (a notebook's, a cluster's), `missing_settings` lists what is missing and `configure` sets
+it.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ class Setting:
     value: str
     why: str
     is_least: bool = False
-    """Whether more is as good."""
+    """Whether greater values are fine too."""
     is_choice: bool = False
-    """Whether any other value is as good, if there is one."""
+    """Whether any other value is fine too."""
     at_start: bool = False
-    """Whether only a session that is about to start can take it."""
+    """Whether it can only be set before a session starts."""
 
     def fits(self, found: str | None) -> bool:
-        """Whether a session that has `found` needs nothing more."""
+        """Whether the value `found` in a session is fine."""
         if found is None or self.is_choice:
             return found is not None
         if self.is_least and found.lstrip("-").isdigit():
-            return int(found) <= 0 or int(found) >= int(self.value)  # to Spark, 0 is no limit
+            return int(found) <= 0 or int(found) >= int(self.value)  # for Spark, 0 means no limit
         return found.lower() == self.value.lower()
 
 
@@ -108,7 +109,7 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     **more: str,
 ) -> SparkSession:
-    """A session with what `SETTINGS` says, on this machine or on `master`.
+    """A session with all `SETTINGS`, on this machine or on `master`.
 
     `settings` are further ones by their names, as in `settings={"spark.executorEnv.AWS_REGION": "eu-west-1"}`; those
     whose names have no underscore may be said with `_` for `.`, as in `spark_ui_enabled="false"`.
@@ -136,7 +137,7 @@ def spark_session(
         builder = builder.config(name, value)
     with warnings.catch_warnings():
         if remote is not None and starts:
-            # the server has them from its start; the session is told again, and refuses
+            # the server has them from its start, and a session refuses to set them again
             warnings.filterwarnings("ignore", message="Failed to set", category=UserWarning)
         return builder.getOrCreate()
 
@@ -152,14 +153,14 @@ def explain_settings() -> str:
 
 
 def missing_settings(spark: SparkSession) -> dict[str, str]:
-    """What a session lacks: the settings by name, each with the value it should have."""
+    """The settings that a session lacks, by name, each with the value it should have."""
     return {setting.name: setting.value for setting in SETTINGS if not setting.fits(_found(spark, setting.name))}
 
 
 def configure(spark: SparkSession) -> dict[str, str]:
-    """Give a session that was made elsewhere what it lacks, for all its queries; what was set.
+    """Set what a session made elsewhere lacks, for all its queries; returns what was set.
 
-    What only a new session can take is left as it is: `missing_settings` names it still.
+    Settings that only a new session can take are not changed: `missing_settings` still lists them.
     """
     late = {setting.name for setting in SETTINGS if setting.at_start}
     changed = {name: value for name, value in missing_settings(spark).items() if name not in late}

@@ -1,7 +1,7 @@
-"""Which shard a key belongs to, and shard ids that Spark spreads evenly over its partitions.
+"""The shard of each key, and shard ids that Spark spreads evenly over its partitions.
 
-The envelope itself places keys of one whole number, and records without keys. For all others Spark adds a column with
-the hash of the keys: a column more to be written for Python, a value at a time.
+The packer itself places keys that are one integer column, and records without keys. For all others Spark adds a column
+with the hash of the keys, which costs more: Spark writes it for Python value by value.
 
 Spark places a group by `pmod(hash(id), partitions)`, which is uneven for small integers: of the ids 0 to 3 all may
 land in one of two partitions. So ids are chosen such that each partition gets as many shards as the others.
@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import functions
 
-from fanlight.spark.columns import with_column
+from fanlight.kernels.aggregates.hash64 import hashes, is_hashed
+from fanlight.kernels.plain_type import plain_type
+from fanlight.spark.column_names import with_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -30,19 +32,21 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-def places_itself(keys: Sequence[pa.Field]) -> bool:
-    """Whether the envelope finds the shards of such keys: of one whole number, or of none."""
-    return not keys or (len(keys) == 1 and pa.types.is_integer(keys[0].type))
+def places_itself(keys: Sequence[pa.DataType]) -> bool:
+    """Whether the packer itself finds the shards of keys of these types: one integer column, or none."""
+    return not keys or (len(keys) == 1 and pa.types.is_integer(keys[0]))
 
 
 def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.int64]:
-    """The places among `shards` of keys that the envelope places itself: multiplied, and the highest bits taken.
+    """The places among `shards` of keys that the packer places itself: the highest bits of a product.
 
     >>> places_of([pa.array([1, 2, 3, 4, None])], 5, 2).tolist()
     [1, 0, 1, 0, 0]
     """
     if not keys or shards == 1:
         return np.zeros(rows, np.int64)
+    if not places_itself([column.type for column in keys]):
+        return _hashed_places(keys, rows, shards)
     numbers = pc.fill_null(keys[0], 0) if keys[0].null_count else keys[0]
     places: NDArray[np.uint64] = numbers.to_numpy().astype(np.int64).view(np.uint64)  # a copy, which is worked on
     places *= _GOLDEN
@@ -52,8 +56,21 @@ def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.in
     return places.view(np.int64)
 
 
+def _hashed_places(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.int64]:
+    """The places of keys of any type, by the hashes of their columns; null has one of its own."""
+    mixed = np.zeros(rows, np.uint64)
+    for column in keys:
+        kind = plain_type(column.type)
+        values = (column if column.type == kind else column.cast(kind)).drop_null()
+        known = np.zeros(rows, np.uint64)
+        found = hashes(values if is_hashed(kind) else values.cast(pa.string()))
+        known[~column.is_null().to_numpy(zero_copy_only=False)] = found
+        mixed = mixed * _GOLDEN + known
+    return ((mixed >> _HALF) * np.uint64(shards) >> _HALF).view(np.int64)
+
+
 def with_hashed_places(frame: DataFrame, keys: Sequence[str], shards: int, column: str) -> DataFrame:
-    """The rows with one `column` more: the place among `shards` of each, whose keys Spark hashes."""
+    """The rows with one more `column`: the place of each among `shards`, by Spark's hash of its keys."""
 
     def place(*values: Column) -> Column:
         return functions.pmod(functions.hash(*values), functions.lit(shards))
@@ -62,7 +79,7 @@ def with_hashed_places(frame: DataFrame, keys: Sequence[str], shards: int, colum
 
 
 def even_ids(shards: int, partitions: int) -> list[int]:
-    """The first ids, ascending, of which each partition gets its share.
+    """The first ids, ascending, such that each partition gets the same number.
 
     >>> ids = even_ids(4, 2)
     >>> sorted(partition_of(id, 2) for id in ids)

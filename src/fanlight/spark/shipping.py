@@ -1,4 +1,4 @@
-"""Bringing the package to the machines of a cluster that do not have it.
+"""Ship the package to the machines of a cluster that do not have it.
 
 Spark hands files that were added to a session to the workers of its queries, with two exceptions: the Python that
 opens a stateful processor before the first batch, and the streaming queries of a Spark Connect session. So after
@@ -22,8 +22,8 @@ from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle
 
 from fanlight.errors import EngineError
-from fanlight.spark.columns import by_place, is_plain
-from fanlight.spark.private import kept_folder, remove_at_exit, remove_leftovers
+from fanlight.spark.column_names import by_place, is_plain
+from fanlight.spark.private_folder import kept_folder, remove_at_exit, remove_leftovers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,11 +36,11 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip file knows: the same code gives the same bytes."""
 
 _luggage: list[bytes] = []
-"""The package, if it was shipped from this process."""
+"""The archive of the package, if it was shipped from this process."""
 
 
 class Startable(Protocol):
-    """A processor that takes its state from whoever has declared it."""
+    """A processor whose state is declared by somebody else."""
 
     def start(self, chunks: MapState) -> None:
         """Begin the work of a partition in one micro-batch."""
@@ -54,10 +54,18 @@ def ship(spark: SparkSession) -> Path:
     stays in a private folder as long as this process.
     """
     data = archive()
-    path = _kept(f"fanlight-{hashlib.sha256(data).hexdigest()[:16]}.zip", data)
+    path = keep_archive(f"fanlight-{hashlib.sha256(data).hexdigest()[:16]}.zip", data)
     spark.addArtifacts(str(path), pyfile=True)
-    _luggage[:] = [data]
+    bring_along(data)
     return path
+
+
+def bring_along(data: bytes | None) -> None:
+    """Set the archive of the package that everything sent from now on carries; None for no archive.
+
+    `ship` says so with the archive it has sent.
+    """
+    _luggage[:] = [] if data is None else [data]
 
 
 def archive() -> bytes:
@@ -77,8 +85,8 @@ def archive() -> bytes:
     return buffer.getvalue()
 
 
-def _kept(name: str, data: bytes) -> Path:
-    """Where the archive stays as long as this process: Spark's executors may ask for it at any time."""
+def keep_archive(name: str, data: bytes) -> Path:
+    """Write the archive to a file that lives as long as this process: executors may ask for it at any time."""
     remove_leftovers()
     folder = f"shipped-{os.getpid()}"
     with kept_folder(folder, os.getpid()) as own:
@@ -129,7 +137,7 @@ def portable_function(function: F) -> F:
 
 
 def through(frame: DataFrame, function: Callable[[Any], Any], schema: StructType | str) -> DataFrame:
-    """What `function` makes of the Arrow batches of a frame, on executors that may not have this package."""
+    """Apply `function` to the Arrow batches of a frame, on executors that may not have this package."""
     names = frame.columns
     if is_plain(names):
         return frame.mapInArrow(portable_function(function), schema)
@@ -143,7 +151,7 @@ def through(frame: DataFrame, function: Callable[[Any], Any], schema: StructType
 
 @cache
 def settle() -> None:
-    """Let Python's collector pass over what is imported by now, once a process.
+    """Exempt everything imported so far from Python's garbage collector, once in each process.
 
     A worker of Spark collects garbage after every task. With Arrow, pandas and this package loaded that took 40 ms of a
     core, whatever the task was.
@@ -152,7 +160,7 @@ def settle() -> None:
 
 
 def _packed(thing: Any) -> Callable[[], Any]:
-    """What opens `thing` in another process, once.
+    """A function that opens `thing` in another process, once.
 
     A function made inside a function is found under no name, so Spark sends it whole. It may use nothing of this
     module: only what it holds, and what it imports itself.

@@ -11,12 +11,12 @@ from fanlight.state.codec import decode, encode
 from fanlight.state.store import Address, Addresses
 
 CHUNKS = "chunks"
-"""The name of the one state there is."""
+"""The name of Fanlight's one map state."""
 KEYS = StructType().add("space", StringType()).add("slice", LongType()).add("sequence", LongType())
 VALUES = StructType().add("payload", BinaryType())
-"""What it maps. As types, not as text: Spark would parse text on its side, for every partition of every batch."""
+"""The types of its values. As types, not text: Spark would parse text for every partition of every batch."""
 _COMPRESSION = "lz4"
-"""State is written, checkpointed and read again: less of it costs less than making it less does."""
+"""State is written, checkpointed and read again: compression costs less than it saves."""
 
 
 class SparkStore:

@@ -1,1 +1,1 @@
-"""Where chunks are kept: the store protocol, its stores, the chunk codec."""
+"""State: the protocol of chunk stores, the store in memory, and the codecs of chunks and snapshots."""

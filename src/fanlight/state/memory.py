@@ -1,4 +1,4 @@
-"""Chunks in memory: held as they are, gone with the process unless a snapshot was taken."""
+"""The store in memory: chunks are lost with the process unless a snapshot was taken."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fanlight.state.store import Address, Addresses
 class MemoryStore:
     """A `ChunkStore` of plain references.
 
-    A step's changes lie in a write-set beside the state. `commit` makes them the state by one assignment, and carries
-    them over afterwards; what an interrupt leaves to be carried over is carried over by the next call. So whatever is
-    raised, and wherever, the state is the one before the step or the one after it.
+    A step's changes are in a write-set beside the state. `commit` makes them part of the state by one assignment, and
+    merges them afterwards; if an interrupt stops the merge, the next call completes it. So whatever is raised, and
+    wherever, the state is the one before the step or the one after it.
 
     >>> store = MemoryStore()
     >>> store.put(Address("partials", 0, 0), pa.record_batch({"n": [1]}))
@@ -29,10 +29,10 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.metadata: dict[str, Any] = {}
-        """What the snapshot this store was restored from said besides its chunks."""
+        """The metadata of the snapshot that this store was restored from."""
         self._spaces: dict[str, dict[Address, pa.RecordBatch]] = {}
-        self._changed: dict[Address, pa.RecordBatch | None] = {}  # None stands for a chunk that is to go
-        self._decided: dict[Address, pa.RecordBatch | None] | None = None  # committed, and not all carried over
+        self._changed: dict[Address, pa.RecordBatch | None] = {}  # None marks a chunk to delete
+        self._decided: dict[Address, pa.RecordBatch | None] | None = None  # committed, and not yet merged
 
     def __len__(self) -> int:
         return sum(len(self.list(space)) for space in self.spaces)
@@ -68,7 +68,7 @@ class MemoryStore:
 
     def commit(self) -> None:
         self._carry_over()
-        self._decided = self._changed  # from here on, the step was
+        self._decided = self._changed  # from here on, the step is committed
         self._carry_over()
 
     def rollback(self) -> None:
@@ -80,7 +80,7 @@ class MemoryStore:
     ) -> bytes:
         """The committed state and `metadata`, which JSON must be able to write; equal states give equal bytes.
 
-        `beside` are chunks that are written down too and are no part of the store.
+        `beside` are further chunks for the snapshot that are not part of the store.
         """
         self._carry_over()
         chunks = {address: chunk for space in self._spaces.values() for address, chunk in space.items()}
@@ -88,7 +88,7 @@ class MemoryStore:
 
     @classmethod
     def restore(cls, data: bytes) -> Self:
-        """The store that `snapshot` described; a `StateError` if the bytes are not what it wrote."""
+        """The store that `snapshot` wrote; a `StateError` if the bytes are damaged."""
         chunks, metadata = decode_snapshot(data)
         store = cls()
         store.metadata = metadata
@@ -115,7 +115,7 @@ class MemoryStore:
         return None if space is None else space.get(address)
 
     def _carry_over(self) -> None:
-        """Bring what was committed into the spaces. Doing it again from the start changes nothing."""
+        """Merge the committed changes into the spaces. Doing it again from the start changes nothing."""
         if self._decided is None:
             return
         for address, chunk in self._decided.items():

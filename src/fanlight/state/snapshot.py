@@ -1,4 +1,4 @@
-"""Many chunks as bytes: those with the same columns are written as one, with a directory of who has which rows.
+"""Snapshots: many chunks as bytes. Chunks with the same columns are written as one, with a directory of their rows.
 
     chunks       partials/7/0  partials/8/1  partials/9/2          index/0/0
     one stream   [ 3 rows     | 1 row       | 2 rows     ]         [ 1 row ]
@@ -21,8 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.errors import StateError
-from fanlight.state.codec import batch_of, stream_of
-from fanlight.state.frame import FrameKind, framed, payload_of
+from fanlight.state.codec import FrameKind, batch_of, framed, payload_of, stream_of
 from fanlight.state.store import Address
 
 _LENGTH = struct.Struct("<Q")
@@ -33,7 +32,7 @@ Chunks = Mapping[Address, pa.RecordBatch]
 
 
 def encode_snapshot(chunks: Chunks, metadata: Mapping[str, Any]) -> bytes:
-    """The bytes of many chunks and of what is to be said about them, which JSON must be able to write."""
+    """The bytes of many chunks and of `metadata`, which must be JSON data."""
     groups = [part for group in _groups(chunks) for part in _joined(chunks, group)]
     directory = _directory(chunks, [group for group, _ in groups])
     streams = [stream_of(batch) for batch in (directory, *(joined for _, joined in groups))]
@@ -74,7 +73,7 @@ def decode_snapshot(data: bytes) -> tuple[dict[Address, pa.RecordBatch], dict[st
 
 
 def _groups(chunks: Chunks) -> Iterator[list[Address]]:
-    """Addresses, in order, of chunks that can be written as one: those of a space that have the same columns."""
+    """Groups of addresses, in order, whose chunks can be written as one: same space, same columns."""
     for _, addresses in groupby(sorted(chunks), key=lambda address: address.space):
         known: list[tuple[pa.Schema, list[Address]]] = []  # what more can be joined to
         for address in addresses:
@@ -90,7 +89,7 @@ def _groups(chunks: Chunks) -> Iterator[list[Address]]:
 
 
 def _joined(chunks: Chunks, group: list[Address]) -> Iterator[tuple[list[Address], pa.RecordBatch]]:
-    """The chunks of a group as one batch; as several where one cannot hold that much text."""
+    """The chunks of a group as one batch; as several if one cannot hold that much text."""
     if len(group) == 1:
         yield group, chunks[group[0]]
         return
@@ -108,7 +107,7 @@ def _directory(chunks: Chunks, groups: list[list[Address]]) -> pa.RecordBatch:
     addresses = [address for group in groups for address in group]
     columns = [
         np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
-        np.array([address.slice for address in addresses], np.int64),
+        np.array([address.part for address in addresses], np.int64),
         np.array([address.sequence for address in addresses], np.int64),
         np.array([len(chunks[address]) for address in addresses], np.int64),
     ]

@@ -1,4 +1,4 @@
-"""What a store of chunks promises; every store keeps the same promises."""
+"""The protocol of chunk stores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pyarrow as pa
 
 
 class Address(NamedTuple):
-    """Where a chunk is: its space, its slice of the time axis, its number in the log of that slice."""
+    """The address of a chunk: its space, its part (a slice, a window, a bucket), and its number in that part's log."""
 
     space: str
-    slice: int
+    part: int
     sequence: int
 
     def __str__(self) -> str:
-        return f"{self.space}/{self.slice}/{self.sequence}"
+        return f"{self.space}/{self.part}/{self.sequence}"
 
 
 Addresses = list[Address]
@@ -33,11 +33,11 @@ class ChunkStore(Protocol):
         ...
 
     def put(self, address: Address, chunk: pa.RecordBatch) -> None:
-        """Keep `chunk` at `address`, in place of what may be there."""
+        """Store `chunk` at `address`; a chunk that is there is replaced."""
         ...
 
     def delete(self, address: Address) -> None:
-        """Forget the chunk at `address`; where there is none, nothing changes."""
+        """Delete the chunk at `address`; if there is none, nothing changes."""
         ...
 
     def list(self, space: str) -> Addresses:
@@ -49,5 +49,5 @@ class ChunkStore(Protocol):
         ...
 
     def rollback(self) -> None:
-        """End the step: it never was."""
+        """End the step: its changes are dropped."""
         ...

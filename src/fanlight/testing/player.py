@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from fanlight.embedded.standalone import WindowOperator
+from fanlight.embedded.window_operator import WindowOperator
 from fanlight.model.firing import Op, Timing
-from fanlight.model.letters import Reason
+from fanlight.model.reason import Reason
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, timestamp
-from fanlight.model.windows import Window
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, timestamp
+from fanlight.model.windows.window import Window
+from fanlight.state.memory import MemoryStore
 from fanlight.testing.script import DeadLetter, Firing, Outcome, Step, Transcript, ValueLetter, as_key
 
 _OPS = {op.code: op for op in Op}
@@ -27,7 +28,7 @@ def play(
     Before the steps of `restore_before` it is written down and read back.
 
     >>> from fanlight.model.aggregates import count
-    >>> from fanlight.model.windows import tumbling
+    >>> from fanlight.model.windows.tumbling import tumbling
     >>> spec = WindowSpec(time="ts", window=tumbling("10 us"), aggregates=(("n", count()),))
     >>> steps = [Step(records=({"ts": 3}, {"ts": 4})), Step(end=True)]
     >>> [firing.values for firing in play(spec, steps, pa.schema({"ts": pa.int64()})).firings]
@@ -46,7 +47,8 @@ class Player:
     """A standalone operator that takes steps and gives outcomes."""
 
     def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
-        self.operator = WindowOperator(spec, schema=schema)
+        self.store = MemoryStore()
+        self.operator = WindowOperator(spec, schema=schema, store=self.store)
         self._schema = schema
 
     def step(self, step: Step) -> Outcome:
@@ -65,13 +67,15 @@ class Player:
         letters = operator.take_dead_letters().to_pylist()
         withheld = [row for row in letters if row["reason"] == Reason.VALUE_OUT_OF_RANGE.value]
         return Outcome(
-            tuple(_firing(operator.spec, row) for row in _rows(operator.take())),
-            tuple(_letter(row) for row in letters if row not in withheld),
+            tuple(firing_of(operator.spec, row) for row in rows_of(operator.take())),
+            tuple(letter_of(row) for row in letters if row not in withheld),
             after["received"] - before["received"],
             after["accepted"] - before["accepted"],
             after["duplicates"] - before["duplicates"],
             after["missed_windows"] - before["missed_windows"],
             tuple(_value_letter(json.loads(row["detail"])) for row in withheld),
+            after["filtered"] - before["filtered"],
+            after["dropped"] - before["dropped"],
         )
 
     def restore(self) -> None:
@@ -79,8 +83,8 @@ class Player:
         self.operator = WindowOperator.restore(self.operator.spec, self.operator.snapshot())
 
 
-def _rows(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows with their times as microseconds."""
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of results with their times as microseconds."""
     window = table.column("window").combine_chunks()
     pane = table.column("pane").combine_chunks()
     rows: list[dict[str, Any]] = table.drop_columns(["window", "pane"]).to_pylist()
@@ -92,7 +96,8 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
     return rows
 
 
-def _firing(spec: WindowSpec, row: dict[str, Any]) -> Firing:
+def firing_of(spec: WindowSpec, row: dict[str, Any]) -> Firing:
+    """A row of results, as `rows_of` gives it, in the words of a script."""
     start, end = row["window"]
     pane = row["pane"]
     return Firing(
@@ -117,5 +122,6 @@ def _value_letter(detail: dict[str, Any]) -> ValueLetter:
     return ValueLetter(as_key(detail["key"].values()), window, detail["values"], tuple(detail["out_of_range"]))
 
 
-def _letter(row: dict[str, Any]) -> DeadLetter:
+def letter_of(row: dict[str, Any]) -> DeadLetter:
+    """A row of dead letters in the words of a script."""
     return Reason(row["reason"]), row["record"]

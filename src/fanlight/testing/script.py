@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanlight.model.firing import Op, Timing
-from fanlight.model.letters import Reason
-from fanlight.model.windows import Window
+from fanlight.model.reason import Reason
+from fanlight.model.windows.window import Window
 
 Record = Mapping[str, Any]
 """One row: plain Python values; the time column holds microseconds or None."""
@@ -77,13 +77,16 @@ class Counts:
     accepted: int = 0
     duplicates: int = 0
     dead_letters: int = 0
+    filtered: int = 0
+    dropped: int = 0
     missed_windows: int = 0
     values_out_of_range: int = 0
 
     @property
     def adds_up(self) -> bool:
-        """The law of accounting: in = accepted + duplicates + dead letters."""
-        return self.records_in == self.accepted + self.duplicates + self.dead_letters
+        """The law of accounting: in = accepted + duplicates + dead letters + filtered + dropped."""
+        used = self.accepted + self.duplicates + self.dead_letters
+        return self.records_in == used + self.filtered + self.dropped
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -91,6 +94,8 @@ class Counts:
             self.accepted + other.accepted,
             self.duplicates + other.duplicates,
             self.dead_letters + other.dead_letters,
+            self.filtered + other.filtered,
+            self.dropped + other.dropped,
             self.missed_windows + other.missed_windows,
             self.values_out_of_range + other.values_out_of_range,
         )
@@ -110,12 +115,22 @@ class Outcome:
     duplicates: int = 0
     missed_windows: int = 0
     value_letters: tuple[ValueLetter, ...] = ()
+    filtered: int = 0
+    dropped: int = 0
 
     @property
     def counts(self) -> Counts:
         """What became of the step's records."""
-        dead, withheld = len(self.dead_letters), len(self.value_letters)
-        return Counts(self.records_in, self.accepted, self.duplicates, dead, self.missed_windows, withheld)
+        return Counts(
+            self.records_in,
+            self.accepted,
+            self.duplicates,
+            len(self.dead_letters),
+            self.filtered,
+            self.dropped,
+            self.missed_windows,
+            len(self.value_letters),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from fanlight.model.calendar import Calendar
-from fanlight.model.counting import Counting, Scope
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.windows import TimeDomain
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.windows.calendar import Calendar
+from fanlight.model.windows.counting import Counting, Scope
 
 _SECOND = 1_000_000
 _MINUTE, _HOUR, _DAY = 60 * _SECOND, 3_600 * _SECOND, 86_400 * _SECOND
@@ -136,7 +137,7 @@ class Axis:
         return (_EPOCH + timedelta(microseconds=time)).astimezone(self.zone)
 
 
-def axis_over(spec: WindowSpec, times: list[Timestamp], left: float, right: float) -> Axis:
+def axis_over(spec: StreamSpec, times: list[Timestamp], left: float, right: float) -> Axis:
     """The axis of a run: all its finite `times` fit on it, with a little air at both ends."""
     finite = [time for time in times if time not in (START_OF_TIME, END_OF_TIME)] or [0]
     first, last = min(finite), max(finite)
@@ -145,23 +146,23 @@ def axis_over(spec: WindowSpec, times: list[Timestamp], left: float, right: floa
     return replace(axis, caption=_caption(spec, axis))
 
 
-def _zone(spec: WindowSpec) -> tzinfo | None:
-    if spec.window.domain is TimeDomain.ARRIVAL:
+def _zone(spec: StreamSpec) -> tzinfo | None:
+    if spec.domain is TimeDomain.ARRIVAL:
         return None
-    if isinstance(spec.window, Calendar) and spec.window.zone != "UTC":
+    if isinstance(spec, WindowSpec) and isinstance(spec.window, Calendar) and spec.window.zone != "UTC":
         return ZoneInfo(spec.window.zone)
     return UTC
 
 
-def _caption(spec: WindowSpec, axis: Axis) -> str:
-    kind = spec.window
+def _caption(spec: StreamSpec, axis: Axis) -> str:
+    kind = spec.window if isinstance(spec, WindowSpec) else None
     if isinstance(kind, Counting) and kind.by is not None:
         return f"position, from the column {kind.by}"
     if isinstance(kind, Counting) and kind.per is Scope.KEY:
         return "position among the records of the key"
     if axis.zone is None:
         return "place in the stream"
-    which = "processing time" if kind.domain is TimeDomain.PROCESSING else "event time"
+    which = "processing time" if spec.domain is TimeDomain.PROCESSING else "event time"
     return f"{which}, {axis.date}, {'UTC' if axis.zone is UTC else axis.zone}"
 
 

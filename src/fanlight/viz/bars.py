@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 from fanlight.viz.axis import Axis
 from fanlight.viz.marks import MARK, class_of, draw_firing
 from fanlight.viz.packing import packed
-from fanlight.viz.played import Firing, Pane
+from fanlight.viz.played import PlayedFiring, PlayedPane
 from fanlight.viz.style import SMALL, width_of
 from fanlight.viz.svg import Canvas, number
 from fanlight.viz.words import in_full, labelled
@@ -26,10 +26,10 @@ _SHORTEST = 3.0  # a window too short to be seen is seen
 class _Bar:
     """A pane on its way to its place: the bar, its text, and how much room both take."""
 
-    pane: Pane
+    pane: PlayedPane
     left: float
     right: float
-    shown: tuple[Firing | None, ...]  # None: some are left out here
+    shown: tuple[PlayedFiring | None, ...]  # None: some are left out here
     text: float
     is_below: bool
 
@@ -45,7 +45,7 @@ class _Bar:
 class Bars:
     """The bars of one lane, laid out so that none covers another."""
 
-    def __init__(self, panes: list[Pane], axis: Axis) -> None:
+    def __init__(self, panes: list[PlayedPane], axis: Axis) -> None:
         self._axis = axis
         self._bars = [_laid(pane, axis) for pane in panes]
         self._rows = packed((bar.extent for bar in self._bars), gap=0)
@@ -67,7 +67,7 @@ class Bars:
                 _draw_bar(canvas, bar, top + self._tops[row])
 
 
-def _laid(pane: Pane, axis: Axis) -> _Bar:
+def _laid(pane: PlayedPane, axis: Axis) -> _Bar:
     """Inside the bar if the text fits; else to the right, to the left, or on a line of its own."""
     left = axis.left if pane.window.start == START_OF_TIME else axis.x(pane.window.start)
     right = axis.right if pane.window.end == END_OF_TIME else axis.x(pane.window.end)
@@ -83,9 +83,9 @@ def _laid(pane: Pane, axis: Axis) -> _Bar:
     return _Bar(pane, left, right, shown, max(axis.left, min(left, axis.right - width)), is_below=True)
 
 
-def _fitting(firings: list[Firing], room: float) -> tuple[Firing | None, ...]:
+def _fitting(firings: list[PlayedFiring], room: float) -> tuple[PlayedFiring | None, ...]:
     """All firings, or where there are too many the first ones and the last."""
-    shown: tuple[Firing | None, ...] = tuple(firings)
+    shown: tuple[PlayedFiring | None, ...] = tuple(firings)
     kept = len(firings) - 2
     while _width(shown) > room and kept >= 0:
         shown = (*firings[:kept], None, firings[-1])
@@ -93,7 +93,7 @@ def _fitting(firings: list[Firing], room: float) -> tuple[Firing | None, ...]:
     return shown
 
 
-def _parts(firing: Firing | None) -> Iterator[float]:
+def _parts(firing: PlayedFiring | None) -> Iterator[float]:
     """The widths of mark, step and values, with the air after each."""
     if firing is None:
         yield width_of("…")
@@ -103,7 +103,7 @@ def _parts(firing: Firing | None) -> Iterator[float]:
     yield width_of(labelled(firing.values))
 
 
-def _width(shown: tuple[Firing | None, ...]) -> float:
+def _width(shown: tuple[PlayedFiring | None, ...]) -> float:
     return sum(sum(_parts(firing)) for firing in shown) + _BETWEEN * (len(shown) - 1)
 
 
@@ -140,8 +140,12 @@ def _outline(bar: _Bar, top: float) -> str:
     return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points) + "Z"
 
 
-def _tooltip(pane: Pane, axis: Axis) -> str:
-    lines = [f"window [{axis.text(pane.window.start)}, {axis.text(pane.window.end)})"]
+def _tooltip(pane: PlayedPane, axis: Axis) -> str:
+    between = f"[{axis.text(pane.window.start)}, {axis.text(pane.window.end)})"
+    if not pane.is_window:
+        (left,) = pane.firings
+        return f"step {left.step_name}: the rows of {between} left, by the steps they came in\n{in_full(left.values)}"
+    lines = [f"window {between}"]
     for firing in pane.firings:
         taken_back = ", taken back later" if firing.is_taken_back else ""
         lines.append(f"step {firing.step_name}: {firing.timing.name} {in_full(firing.values)}{taken_back}")

@@ -6,7 +6,7 @@ from fanlight.viz.axis import Axis
 from fanlight.viz.bars import Bars
 from fanlight.viz.marks import draw_record, record_width
 from fanlight.viz.packing import packed
-from fanlight.viz.played import Arrival, Fate, Key, Played
+from fanlight.viz.played import Fate, Key, Played, PlayedArrival
 from fanlight.viz.style import SMALL, width_of
 from fanlight.viz.svg import Canvas
 from fanlight.viz.words import in_full, keyed
@@ -55,7 +55,7 @@ class Lane:
 class _Record:
     """A record at its place; what would stick out at the right has its text at the left."""
 
-    def __init__(self, arrival: Arrival, axis: Axis) -> None:
+    def __init__(self, arrival: PlayedArrival, axis: Axis) -> None:
         self.arrival = arrival
         self.x = axis.x(_time(arrival))
         before, after = record_width(arrival)
@@ -68,21 +68,21 @@ class _Record:
 def gutter(played: Played) -> float:
     """How wide the names of the lanes are, and what stands under them."""
     names = [width_of(keyed(played.spec.keys, key)) for key in played.keys]
-    letters = [12 + width_of(f"{a.step} {a.reason}", SMALL) for a in played.arrivals if a.time is None]
+    letters = [12 + width_of(f"{a.step_name} {a.reason}", SMALL) for a in played.arrivals if a.time is None]
     return max([*names, *letters, width_of("watermark") + 28]) + 12
 
 
-def _by_fate_and_time(arrival: Arrival) -> tuple[bool, int]:
+def _by_fate_and_time(arrival: PlayedArrival) -> tuple[bool, int]:
     """Dead letters come last: they are wide, and give way to what counts."""
     return arrival.fate is Fate.DEAD, _time(arrival)
 
 
-def _time(arrival: Arrival) -> int:
+def _time(arrival: PlayedArrival) -> int:
     assert arrival.time is not None
     return arrival.time
 
 
-def _tooltip(arrival: Arrival, axis: Axis) -> str:
+def _tooltip(arrival: PlayedArrival, axis: Axis) -> str:
     at = "no time" if arrival.time is None else axis.text(arrival.time)
     fate = arrival.fate.value if arrival.reason is None else f"{arrival.fate.value}: {arrival.reason}"
-    return f"record at {at}, came in step {arrival.step}, {fate}\n{in_full(arrival.row)}"
+    return f"record at {at}, came in step {arrival.step_name}, {fate}\n{in_full(arrival.row)}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fanlight.model.firing import Timing
+from fanlight.model.spec import WindowSpec
 from fanlight.viz.marks import draw_cross, draw_firing, draw_record
-from fanlight.viz.played import Arrival, Fate, Played
+from fanlight.viz.played import Fate, Played, PlayedArrival
 from fanlight.viz.progress import has_watermark
 from fanlight.viz.style import SMALL, width_of
 from fanlight.viz.svg import Canvas, number
@@ -14,6 +15,7 @@ from fanlight.viz.svg import Canvas, number
 _LINE = 22.0
 _SYMBOL = 26.0
 _BETWEEN = 20.0
+_RELEASED = "rows left in this step, in this order, by the steps they came in"
 
 Symbol = Callable[[Canvas, float, float], None]
 
@@ -21,10 +23,12 @@ Symbol = Callable[[Canvas, float, float], None]
 class Legend:
     """The entries, in as many lines as they need."""
 
-    def __init__(self, played: Played, left: float, right: float) -> None:
+    def __init__(self, plays: Sequence[Played], left: float, right: float) -> None:
+        """The legend of a picture that shows these runs."""
         self._entries: list[tuple[float, int, Symbol, str]] = []
         x, line = left, 0
-        for symbol, text in _meanings(played):
+        meanings = {text: symbol for played in plays for symbol, text in _meanings(played)}
+        for text, symbol in meanings.items():
             width = _SYMBOL + width_of(text, SMALL)
             if x > left and x + width > right:
                 x, line = left, line + 1
@@ -51,7 +55,9 @@ def _meanings(played: Played) -> list[tuple[Symbol, str]]:
     if Fate.DEAD in fates:
         found.append((lambda canvas, x, y: draw_cross(canvas, x, y, 5), "dead letter, and the reason"))
     timings = sorted({firing.timing for firing in firings})
-    found += [(_firing(timing), f"{timing.name} firing, and its step") for timing in timings]
+    fires = isinstance(played.spec, WindowSpec)
+    told = {timing: f"{timing.name} firing, and its step" if fires else _RELEASED for timing in timings}
+    found += [(_firing(timing), text) for timing, text in told.items()]
     if any(firing.is_taken_back for firing in firings):
         found.append((_taken_back, "taken back later"))
     if any(pane.is_taken_back for pane in played.panes):
@@ -62,7 +68,7 @@ def _meanings(played: Played) -> list[tuple[Symbol, str]]:
 
 
 def _record(fate: Fate) -> Symbol:
-    return lambda canvas, x, y: draw_record(canvas, Arrival(1, (), 0, {}, fate), x, y)
+    return lambda canvas, x, y: draw_record(canvas, PlayedArrival(1, (), 0, {}, fate), x, y)
 
 
 def _firing(timing: Timing) -> Symbol:

@@ -7,7 +7,7 @@ Firings: a triangle is EARLY, a square ON_TIME, a diamond LATE.
 from __future__ import annotations
 
 from fanlight.model.firing import Timing
-from fanlight.viz.played import Arrival, Fate
+from fanlight.viz.played import Fate, PlayedArrival
 from fanlight.viz.style import SMALL, width_of
 from fanlight.viz.svg import Canvas, number
 
@@ -35,7 +35,7 @@ def draw_firing(canvas: Canvas, timing: Timing, x: float, y: float) -> None:
             _diamond(canvas, "late", x, y, half + 0.5)
 
 
-def record_width(arrival: Arrival) -> tuple[float, float]:
+def record_width(arrival: PlayedArrival) -> tuple[float, float]:
     """How far a record's mark reaches to the left and to the right of its time."""
     if arrival.fate is Fate.DEAD:
         return _CROSS + 2, _CROSS + 6 + width_of(letter_text(arrival), SMALL)
@@ -43,12 +43,12 @@ def record_width(arrival: Arrival) -> tuple[float, float]:
     return half, half
 
 
-def letter_text(arrival: Arrival) -> str:
+def letter_text(arrival: PlayedArrival) -> str:
     """What stands beside a dead letter: its step and its reason."""
-    return f"{arrival.step} {arrival.reason}"
+    return f"{arrival.step_name} {arrival.reason}"
 
 
-def draw_record(canvas: Canvas, arrival: Arrival, x: float, y: float, *, text_left: bool = False) -> None:
+def draw_record(canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, text_left: bool = False) -> None:
     """The mark of a record, with the number of the step that brought it."""
     if arrival.fate is Fate.DEAD:
         draw_cross(canvas, x, y, _CROSS)
@@ -61,10 +61,10 @@ def draw_record(canvas: Canvas, arrival: Arrival, x: float, y: float, *, text_le
         _diamond(canvas, "late_record", x, y, half)
     else:
         canvas.draw("rect", class_="record", x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=_RADIUS)
-    canvas.draw("text", str(arrival.step), class_="small in_record middle", x=x, y=y + 4)
+    canvas.draw("text", arrival.step_name, class_="small in_record middle", x=x, y=y + 4)
 
 
-def draw_dot(canvas: Canvas, arrival: Arrival, x: float, y: float) -> None:
+def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float) -> None:
     """A record among the steps: small, without a number."""
     match arrival.fate:
         case Fate.DEAD:
@@ -81,8 +81,8 @@ def draw_cross(canvas: Canvas, x: float, y: float, half: float) -> None:
     canvas.draw("path", class_="cross", d=f"M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
 
 
-def _half_width(arrival: Arrival) -> float:
-    digits = width_of(str(arrival.step), SMALL)
+def _half_width(arrival: PlayedArrival) -> float:
+    digits = width_of(arrival.step_name, SMALL)
     return max(_RADIUS, digits / 2 + 4) + (3 if arrival.fate is Fate.LATE else 0)
 
 

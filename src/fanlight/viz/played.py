@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fanlight.embedded.run import clock_column, latest
+from fanlight.embedded.feed import clock_column, latest
 from fanlight.embedded.sources import Records, as_bundle
-from fanlight.embedded.standalone import WindowOperator
+from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.kernels.times import read_times
-from fanlight.model.counting import Counting, Scope
 from fanlight.model.firing import Op, Timing
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
-from fanlight.model.windows import TimeDomain, Window
-from fanlight.operators.plan import plain
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
+from fanlight.model.windows.counting import Counting, Scope
+from fanlight.model.windows.window import Window
+from fanlight.operators.ingest.columns import plain
 
 Key = tuple[Any, ...]
 
@@ -28,12 +30,14 @@ _PLACE = "fanlight.viz.place"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     """What one step of a picture takes in; any of it may be missing. A bundle of records alone is a step too."""
 
     records: Records | None = None
     watermark: TimestampLike | None = None
     clock: TimestampLike | None = None
+    ends: bool = False
+    """Whether the input ends with it."""
 
 
 class Fate(Enum):
@@ -45,7 +49,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class PlayedArrival:
     """One record: the step that brought it, where it lies on the axis (None: nowhere), and what became of it."""
 
     step: int
@@ -54,10 +58,16 @@ class Arrival:
     row: Mapping[str, Any]
     fate: Fate = Fate.ACCEPTED
     reason: str | None = None
+    is_at_end: bool = False  # of the input
+
+    @property
+    def step_name(self) -> str:
+        """What the step is called in the picture."""
+        return _step_name(self.step, self.is_at_end)
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class PlayedFiring:
     """One result of a pane: the step it left in, and whether it was taken back later."""
 
     step: int
@@ -69,16 +79,18 @@ class Firing:
     @property
     def step_name(self) -> str:
         """What the step is called in the picture."""
-        return "end" if self.is_at_end else str(self.step)
+        return _step_name(self.step, self.is_at_end)
 
 
 @dataclass(slots=True)
-class Pane:
-    """One (key, window) that fired, with all its firings in order."""
+class PlayedPane:
+    """One (key, window) that fired, with all its firings in order; or what left a step that fires rows, not windows."""
 
     key: Key
     window: Window
-    firings: list[Firing] = field(default_factory=list)
+    """Of rows: from the watermark before the step up to the one after it."""
+    firings: list[PlayedFiring] = field(default_factory=list)
+    is_window: bool = True
 
     @property
     def is_taken_back(self) -> bool:
@@ -99,9 +111,9 @@ class Moment:
 class Played:
     """A whole run."""
 
-    spec: WindowSpec
-    arrivals: tuple[Arrival, ...]
-    panes: tuple[Pane, ...]
+    spec: StreamSpec
+    arrivals: tuple[PlayedArrival, ...]
+    panes: tuple[PlayedPane, ...]
     moments: tuple[Moment, ...]
 
     @property
@@ -111,9 +123,9 @@ class Played:
         return list(dict.fromkeys(found))
 
 
-def play(
-    spec: WindowSpec,
-    steps: Iterable[Step | Records],
+def played_of(
+    spec: StreamSpec,
+    steps: Iterable[TimelineStep | Records],
     *,
     clock: str | None = None,
     schema: pa.Schema | None = None,
@@ -122,38 +134,39 @@ def play(
     """Run `steps` through the engine, then the end of the input unless `ends` is false.
 
     >>> from fanlight.model.aggregates import count
-    >>> from fanlight.model.windows import tumbling
+    >>> from fanlight.model.windows.tumbling import tumbling
     >>> spec = WindowSpec(time="ts", window=tumbling("10 us"), aggregates=(("n", count()),))
-    >>> [(pane.window.start, pane.firings[-1].values) for pane in play(spec, [{"ts": 3}, {"ts": 14}]).panes]
+    >>> [(pane.window.start, pane.firings[-1].values) for pane in played_of(spec, [{"ts": 3}, {"ts": 14}]).panes]
     [(0, {'n': 1}), (10, {'n': 1})]
     """
     run = _Run(spec, clock, schema)
     for step in steps:
-        run.take(step if isinstance(step, Step) else Step(step))
-    if ends:
-        run.end()
+        run.take(step if isinstance(step, TimelineStep) else TimelineStep(step))
+    if ends and not run.has_ended:
+        run.take(TimelineStep(ends=True))
     return run.played()
 
 
 class _Run:
     """The engine at work, and the notes taken of it."""
 
-    def __init__(self, spec: WindowSpec, clock: str | None, schema: pa.Schema | None) -> None:
+    def __init__(self, spec: StreamSpec, clock: str | None, schema: pa.Schema | None) -> None:
         self._spec = spec
         self._clock = clock
         self._schema = schema
-        self._operator = WindowOperator(spec)
-        self._arrivals: list[Arrival] = []
-        self._panes: dict[tuple[Key, Window], Pane] = {}
+        self._operator: StandaloneOperator[StreamSpec] = StandaloneOperator(spec)
+        self._arrivals: list[PlayedArrival] = []
+        self._panes: dict[tuple[Key, Window], PlayedPane] = {}
         self._moments: list[Moment] = []
         self._positions: dict[Key, int] = {}
 
-    def take(self, step: Step) -> None:
+    def take(self, step: TimelineStep) -> None:
         """One step."""
         number = len(self._moments) + 1
         batch = None if step.records is None else as_bundle(step.records, self._schema).batch
         if batch is None or not len(batch):
-            self._operator.advance(watermark=step.watermark, clock=step.clock)
+            if not step.ends:
+                self._operator.advance(watermark=step.watermark, clock=step.clock)
         else:
             self._schema = self._schema or batch.schema
             clock = step.clock
@@ -163,16 +176,16 @@ class _Run:
             placed = batch.append_column(_PLACE, pa.array(places))
             before = self._operator.watermark
             self._operator.add(placed, watermark=step.watermark, clock=clock)
-            self._note_arrivals(number, batch, before)
-        self._note_outputs(number)
-        self._moments.append(Moment(number, self._operator.watermark))
+            self._note_arrivals(number, batch, before, is_end=step.ends)
+        if step.ends:
+            self._operator.end()
+        self._note_outputs(number, is_end=step.ends)
+        self._moments.append(Moment(number, END_OF_TIME if step.ends else self._operator.watermark, step.ends))
 
-    def end(self) -> None:
-        """The end of the input."""
-        number = len(self._moments) + 1
-        self._operator.end()
-        self._note_outputs(number, is_end=True)
-        self._moments.append(Moment(number, END_OF_TIME, is_end=True))
+    @property
+    def has_ended(self) -> bool:
+        """Whether a step said that the input ends."""
+        return bool(self._moments) and self._moments[-1].is_end
 
     def played(self) -> Played:
         """What was noted."""
@@ -180,23 +193,23 @@ class _Run:
         arrivals = tuple(self._with_lateness(arrival, panes) for arrival in self._arrivals)
         return Played(self._spec, arrivals, panes, tuple(self._moments))
 
-    def _note_arrivals(self, number: int, batch: pa.RecordBatch, watermark: Timestamp) -> None:
+    def _note_arrivals(self, number: int, batch: pa.RecordBatch, watermark: Timestamp, *, is_end: bool) -> None:
         rows = batch.to_pylist()
         keys = [tuple(row[name] for name in self._spec.keys) for row in rows]
         places = self._places(batch, keys, watermark)
         for row, key, time in zip(rows, keys, places, strict=True):
-            self._arrivals.append(Arrival(number, key, time, row))
+            self._arrivals.append(PlayedArrival(number, key, time, row, is_at_end=is_end))
 
     def _places(self, batch: pa.RecordBatch, keys: list[Key], watermark: Timestamp) -> list[Timestamp | None]:
         """Where the records lie on the axis of the windows."""
-        kind = self._spec.window
+        kind = self._spec.window if isinstance(self._spec, WindowSpec) else None
         if isinstance(kind, Counting) and kind.by is not None:
             positions: list[Timestamp | None] = batch.column(kind.by).to_pylist()
             return positions
-        if kind.domain is TimeDomain.ARRIVAL:
+        if self._spec.domain is TimeDomain.ARRIVAL:
             per_key = isinstance(kind, Counting) and kind.per is Scope.KEY
             return [self._next_position(key if per_key else ()) for key in keys]
-        if kind.domain is TimeDomain.PROCESSING:
+        if self._spec.domain is TimeDomain.PROCESSING:
             return [max(self._operator.clock, watermark)] * len(batch)
         times, faults = read_times(plain(batch.column(self._spec.time)), self._spec.unit)
         return [None if fault else int(time) for time, fault in zip(times, faults, strict=True)]
@@ -213,26 +226,42 @@ class _Run:
                 continue  # of a firing that did not leave, not of a record
             place = letter["record"][_PLACE]
             self._arrivals[place] = replace(self._arrivals[place], fate=Fate.DEAD, reason=letter["reason"])
-        for row in _rows(self._operator.take()):
-            self._note_row(row, number, is_end)
+        spec, left = self._spec, self._operator.take()
+        if not isinstance(spec, WindowSpec):
+            self._note_released(left.to_pylist(), number, is_end)
+            return
+        for row in _rows(left):
+            self._note_row(spec, row, number, is_end)
 
-    def _note_row(self, row: dict[str, Any], number: int, is_end: bool) -> None:
-        key = tuple(row[name] for name in self._spec.keys)
+    def _note_released(self, rows: list[dict[str, Any]], number: int, is_end: bool) -> None:
+        """Rows without a window lie between the watermarks before and after the step; they say when they came."""
+        before = self._moments[-1].watermark if self._moments else START_OF_TIME
+        window = Window(before, END_OF_TIME if is_end else self._operator.watermark)
+        came: dict[Key, list[int]] = {}
+        for row in rows:
+            key = tuple(row[name] for name in self._spec.keys)
+            came.setdefault(key, []).append(self._arrivals[row[_PLACE]].step)
+        for key, steps in came.items():
+            firing = PlayedFiring(number, Timing.ON_TIME, {"rows": steps}, is_end)
+            self._panes[key, window] = PlayedPane(key, window, [firing], is_window=False)
+
+    def _note_row(self, spec: WindowSpec, row: dict[str, Any], number: int, is_end: bool) -> None:
+        key = tuple(row[name] for name in spec.keys)
         window: Window = row["window"]
-        pane = self._panes.setdefault((key, window), Pane(key, window))
+        pane = self._panes.setdefault((key, window), PlayedPane(key, window))
         if row["pane"]["op"] in (Op.RETRACT.code, Op.DELETE.code):
             pane.firings[-1] = replace(pane.firings[-1], is_taken_back=True)
             return
-        values = {name: row[name] for name, _ in self._spec.aggregates}
-        pane.firings.append(Firing(number, Timing[row["pane"]["timing"]], values, is_end))
+        values = {name: row[name] for name, _ in spec.aggregates}
+        pane.firings.append(PlayedFiring(number, Timing[row["pane"]["timing"]], values, is_end))
 
-    def _with_lateness(self, arrival: Arrival, panes: tuple[Pane, ...]) -> Arrival:
+    def _with_lateness(self, arrival: PlayedArrival, panes: tuple[PlayedPane, ...]) -> PlayedArrival:
         """Say that a record was late if a pane it lies in had closed before it came, and fired again after."""
-        time = arrival.time
-        if arrival.fate is Fate.DEAD or time is None:
+        time, spec = arrival.time, self._spec
+        if arrival.fate is Fate.DEAD or time is None or not isinstance(spec, WindowSpec):
             return arrival
         watermark = self._moments[arrival.step - 2].watermark if arrival.step > 1 else START_OF_TIME
-        past_end = 1 if self._spec.semantics.closes_after_end else 0
+        past_end = 1 if spec.semantics.closes_after_end else 0
         is_late = any(
             pane.key == arrival.key
             and pane.window.start <= time < pane.window.end
@@ -241,6 +270,10 @@ class _Run:
             for pane in panes
         )
         return replace(arrival, fate=Fate.LATE) if is_late else arrival
+
+
+def _step_name(step: int, is_at_end: bool) -> str:
+    return "end" if is_at_end else str(step)
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:

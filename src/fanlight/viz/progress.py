@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fanlight.model.counting import Counting, Scope
-from fanlight.model.timestamp import START_OF_TIME
+from fanlight.model.spec import WindowSpec
+from fanlight.model.time.timestamp import START_OF_TIME
+from fanlight.model.windows.counting import Counting, Scope
 from fanlight.viz.axis import Axis
 from fanlight.viz.marks import draw_dot, draw_polygon
 from fanlight.viz.played import Moment, Played
@@ -70,11 +71,12 @@ class Progress:
 
     def _tooltip(self, moment: Moment) -> str:
         if moment.is_end:
-            return "the input ends: every window closes"
+            has_windows = isinstance(self._played.spec, WindowSpec)
+            return f"the input ends: every {'window closes' if has_windows else 'row that waits leaves'}"
         return f"after step {moment.step} the watermark is {self._axis.text(moment.watermark)}"
 
 
 def has_watermark(played: Played) -> bool:
     """Whether one watermark is for all; where each key counts its own records, each has its own end."""
-    kind = played.spec.window
+    kind = played.spec.window if isinstance(played.spec, WindowSpec) else None
     return bool(played.moments) and not (isinstance(kind, Counting) and kind.per is Scope.KEY)

@@ -9,36 +9,37 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from fanlight.model.counting import Counting
-from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation
-from fanlight.model.sessions import Session
+from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.watermarks import BoundedDisorder
 from fanlight.model.triggers import AtWatermark
-from fanlight.model.watermarks import BoundedDisorder
-from fanlight.model.windows import Global, TimeDomain
+from fanlight.model.windows.counting import Counting
+from fanlight.model.windows.global_window import Global
+from fanlight.model.windows.session import Session
 
 _LONGEST = 48
 _LONGEST_KEY = 16
 
 
-def described(spec: WindowSpec) -> str:
+def described(spec: StreamSpec) -> str:
     """What the pipeline asks for, in one line.
 
     >>> from fanlight.model.aggregates import count
-    >>> from fanlight.model.windows import tumbling
+    >>> from fanlight.model.windows.tumbling import tumbling
     >>> described(WindowSpec(time="ts", window=tumbling("10 min"), aggregates=(("n", count()),)))
     'tumbling(10 min)'
     """
     said = [_kind(spec)]
-    if spec.lateness.micros:
+    if isinstance(spec, WindowSpec) and spec.lateness.micros:
         said.append(f"lateness {spec.lateness}")
     if isinstance(spec.watermark, BoundedDisorder) and spec.watermark.delay.micros:
         said.append(f"delay {spec.watermark.delay}")
-    if spec.trigger != AtWatermark():
-        said.append(_spelled(spec.trigger))
-    if spec.accumulation is not Accumulation.ACCUMULATING:
-        said.append(spec.accumulation.value)
+    if isinstance(spec, WindowSpec):
+        said += _firing(spec)
     return ", ".join(said)
 
 
@@ -82,7 +83,17 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _kind(spec: WindowSpec) -> str:
+def _firing(spec: WindowSpec) -> list[str]:
+    trigger = [] if spec.trigger == AtWatermark() else [_spelled(spec.trigger)]
+    return trigger if spec.accumulation is Accumulation.ACCUMULATING else [*trigger, spec.accumulation.value]
+
+
+def _kind(spec: StreamSpec) -> str:
+    if isinstance(spec, SortSpec):
+        said = [*map(repr, spec.ties), *(["order='total'"] if spec.total else [])]
+        return f"sort({', '.join(said)})"
+    if not isinstance(spec, WindowSpec):
+        return type(spec).__name__
     kind = spec.window
     if isinstance(kind, Session) and kind.domain is TimeDomain.ARRIVAL and kind.gap is not None:
         return f"tuple_session({kind.gap.micros - 1})"

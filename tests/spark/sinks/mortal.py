@@ -16,7 +16,7 @@ from typing import Any
 
 from fanlight.spark.sinks.files import replace
 
-from .places import FIRED, PLACES, Place
+from .places import EVERY_PLACE, FIRED, Place
 
 
 def deliver(kind: str, folder: Path, moment: int) -> None:
@@ -29,7 +29,7 @@ def deliver(kind: str, folder: Path, moment: int) -> None:
         if calls == moment:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    place: Place = PLACES[kind](folder / "place")
+    place: Place = EVERY_PLACE[kind](folder / "place")
     sys.setprofile(count)
     for number in range(committed(folder) + 1, len(FIRED)):
         place.sink.check(place.batch(number))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,9 +18,10 @@ from pyspark.sql import SparkSession
 
 import fanlight as fl
 from fanlight.operators.accounting import DeadLetters
-from fanlight.operators.plan import Plan
-from fanlight.spark.sinks.batch import Batch, Leaving
-from fanlight.spark.sinks.shape import ACCOUNTING, Shape
+from fanlight.operators.bind import bind
+from fanlight.spark.sinks.batch import Batch
+from fanlight.spark.sinks.delivery import Delivery
+from fanlight.spark.sinks.result_schema import ACCOUNTING, ResultShape
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)})
@@ -85,8 +87,9 @@ def once(source: Any) -> fl.Result:
     return stream.agg(n=fl.count(), revenue=fl.sum("price"))
 
 
-def shape_of(declared: Declared, schema: pa.Schema = SCHEMA) -> Shape:
-    return Shape.of(Plan.bind(declared([]).spec, schema), DeadLetters(schema).schema)
+def shape_of(declared: Declared, schema: pa.Schema = SCHEMA) -> ResultShape:
+    spec = declared([]).spec
+    return ResultShape.of(spec, bind(spec, schema, lean=True), DeadLetters(schema).schema)
 
 
 def stepped(declared: Declared, bundles: list[pa.Table]) -> list[pa.Table]:
@@ -110,7 +113,7 @@ def standing(rows: pa.Table, *more: str) -> dict[Any, Row]:
 
 
 def handed(
-    shape: Shape,
+    shape: ResultShape,
     number: int,
     rows: pa.Table,
     *,
@@ -119,19 +122,26 @@ def handed(
     watermark: datetime | None = None,
     offsets: int | None = None,
     accepts: bool = False,
-) -> Leaving:
+) -> Delivery:
     """A batch as a sink on the driver is handed it: such a sink does not ask where it was computed."""
     account = {"batch": number, "shard": 0, "received": 3, "accepted": 2, "duplicates": 0, "dead_letters": 1}
     account["watermark"] = watermark
-    leaving = Leaving(query, number, None, shape, offsets=offsets, accepts=accepts)
-    leaving.batch = Batch(
+    delivery = Delivery(query, number, None, shape, offsets=offsets, accepts=accepts)
+    delivery.batch = Batch(
         query,
         number,
         rows.select(shape.rows.names),
         shape.dead_letters.empty_table() if letters is None else letters,
         pa.Table.from_pylist([account], schema=ACCOUNTING),
+        offsets,
     )
-    return leaving
+    return delivery
+
+
+def asked(file: Path, question: str) -> list[tuple[Any, ...]]:
+    """What an SQLite file answers."""
+    with closing(sqlite3.connect(file)) as connection:
+        return list(connection.execute(question))
 
 
 def put(folder: Path, bundles: list[pa.Table], start: int = 0) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import fanlight as fl
 from fanlight.spark.session import spark_session
-from fanlight.spark.writing import write
 
 from .orders import corrected, streamed
 
@@ -28,15 +27,14 @@ def main() -> None:
         spark_sql_warehouse_dir=str(folder / "warehouse"),
         spark_ui_enabled="false",
     )
-    run = streamed(spark, folder / "in", corrected)._spark
+    totals = streamed(spark, folder / "in", corrected)
     said = []
     for target in ("jdbc:derby:never", "file:///never/"):
         try:
-            write(run, target, table="totals" if "jdbc" in target else None, checkpoint="never")
+            totals.write_to(target, table="totals" if "jdbc" in target else None, checkpoint="never")
         except fl.SpecError as refused:
             said.append(str(refused))
-    query = write(
-        run,
+    query = totals.write_to(
         f"sqlite:///{folder}/t.db",
         table="totals",
         dead_letters=folder / "late.jsonl",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 import sqlite3
 from abc import ABC, abstractmethod
@@ -12,25 +13,28 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import feather
 
-from fanlight.spark.sinks.batch import Leaving, Part
-from fanlight.spark.sinks.folder import FolderSink
-from fanlight.spark.sinks.lines import LinesSink, committed_length
+from fanlight.spark.sinks.batch import Part
+from fanlight.spark.sinks.delivery import Delivery
+from fanlight.spark.sinks.jsonl import JsonLinesSink, committed_length
+from fanlight.spark.sinks.parquet import ParquetSink
 from fanlight.spark.sinks.sink import Sink
 from fanlight.spark.sinks.targets import sinks_of
 
 from .orders import BUNDLES, corrected, handed, shape_of, stepped
 
+EXAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "extending" / "sink.py"))
 SHAPE = shape_of(corrected)
 FIRED = [*stepped(corrected, BUNDLES[:3]), *stepped(corrected, BUNDLES)[3:]]
 """What the batches fire: the fourth and the last nothing, which are noted all the same."""
 
 
-class ArrowFolder(FolderSink):
+class ArrowFolder(ParquetSink):
     """The folder as it is, but that Arrow writes the files where executors would."""
 
-    def _staged(self, leaving: Leaving, staging: str, *, even_empty: bool) -> bool:
-        rows = leaving.batch.part(self.part)
+    def stage(self, delivery: Delivery, staging: str, *, even_empty: bool) -> bool:
+        rows = delivery.batch.part(self.part)
         if not even_empty and not len(rows):
             return False
         shutil.rmtree(staging, ignore_errors=True)
@@ -61,7 +65,7 @@ class Place(ABC):
         for number in batches:
             self.sink.write(self.batch(number, accepts=accepts))
 
-    def batch(self, number: int, *, offsets: int | None = None, accepts: bool = False) -> Leaving:
+    def batch(self, number: int, *, offsets: int | None = None, accepts: bool = False) -> Delivery:
         read = 100 + number if offsets is None else offsets
         return handed(SHAPE, number, FIRED[number], offsets=read, accepts=accepts)
 
@@ -102,7 +106,7 @@ class LinesPlace(Place):
 
     @property
     def sink(self) -> Sink:
-        return LinesSink(str(self.file), Part.ROWS)
+        return JsonLinesSink(str(self.file), Part.ROWS)
 
     def content(self) -> Any:
         committed = self.file.read_bytes()[: committed_length(self.file)] if self.file.exists() else b""
@@ -125,4 +129,24 @@ def _read(folder: Path) -> list[Any]:
     return pa.concat_tables(pq.ParquetFile(file).read() for file in sorted(folder.glob("*.parquet"))).to_pylist()
 
 
+class ExamplePlace(Place):
+    """The sink of examples/extending, which a user might write."""
+
+    kind = "example"
+
+    @property
+    def files(self) -> Any:
+        return EXAMPLE["ArrowFiles"](self.folder / "t")
+
+    @property
+    def sink(self) -> Sink:
+        (sink,) = sinks_of(SHAPE, self.files)
+        return sink
+
+    def content(self) -> Any:
+        folders = sorted((self.folder / "t" / "q").glob("[0-9]*"))
+        return [(folder.name, feather.read_table(folder / "rows.arrow").to_pylist()) for folder in folders]
+
+
 PLACES: dict[str, type[Place]] = {place.kind: place for place in (SqlitePlace, LinesPlace, FolderPlace)}
+EVERY_PLACE: dict[str, type[Place]] = PLACES | {ExamplePlace.kind: ExamplePlace}

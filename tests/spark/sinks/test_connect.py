@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 
-from .orders import BUNDLES, corrected, put, standing, stepped
-from .test_sqlite import asked
+from .orders import BUNDLES, asked, corrected, put, standing, stepped
 
 pytestmark = pytest.mark.slow
 

@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from fanlight.errors import SinkError, SpecError
+from fanlight.spark.sinks.checked_note import VERSION, checksum_of, content_of
+from fanlight.spark.sinks.jsonl import SIDECAR
 from fanlight.spark.sinks.ledger import Ledger, accepting
-from fanlight.spark.sinks.lines import SIDECAR
-from fanlight.spark.sinks.note import content_of
 
 from .orders import handed
-from .places import FIRED, PLACES, SHAPE, FolderPlace, LinesPlace, Place, SqlitePlace
+from .places import EVERY_PLACE, FIRED, SHAPE, ExamplePlace, FolderPlace, LinesPlace, Place, SqlitePlace
 
 
-@pytest.fixture(params=PLACES.values(), ids=PLACES.keys())
+@pytest.fixture(params=EVERY_PLACE.values(), ids=EVERY_PLACE.keys())
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return request.param(tmp_path / "place")  # type: ignore[no-any-return]
 
@@ -146,6 +146,11 @@ class TestAccepted:
         assert again.content() == once.content()
         aside = tmp_path / "again" / "t" / "_aside" / "1"
         assert sorted(folder.name for folder in aside.iterdir()) == ["batch=00000002", "batch=00000004"]
+
+    def test_the_sink_of_the_example_holds_each_batch_once(self, tmp_path: Path) -> None:
+        once = ExamplePlace(tmp_path / "once")
+        once.write(0, 1, 2, 3, 4, 5)
+        assert self.again(ExamplePlace(tmp_path / "again")).content() == once.content()
 
     def test_a_file_of_lines_holds_them_twice(self, tmp_path: Path) -> None:
         once = LinesPlace(tmp_path / "once")
@@ -326,12 +331,10 @@ class TestAFileOfLines:
         place.write(2)
 
     def test_a_sidecar_of_a_newer_version_is_left_alone(self, tmp_path: Path) -> None:
-        from fanlight.spark.sinks import note
-
         place = LinesPlace(tmp_path)
         place.write(0, 1)
         content: dict[str, Any] = json.loads(self.sidecar(place).read_text())
         del content["checksum"]
-        newer = content | {"version": note.VERSION + 1}
-        self.sidecar(place).write_text(json.dumps({**newer, "checksum": note._checksum(newer)}))
+        newer = content | {"version": VERSION + 1}
+        self.sidecar(place).write_text(json.dumps({**newer, "checksum": checksum_of(newer)}))
         refuses(place, 2, "has version 2, and this Fanlight reads version 1")

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from .mortal import committed
-from .places import FIRED, PLACES
+from .places import EVERY_PLACE, FIRED
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def writers() -> Iterator[Writers]:
         assert server.wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("kind", EVERY_PLACE)
 def test_every_batch_is_there_once_however_often_the_process_is_killed(
     kind: str, writers: Writers, tmp_path: Path
 ) -> None:
@@ -77,7 +77,7 @@ def test_every_batch_is_there_once_however_often_the_process_is_killed(
             code = writers.run(kind, folder, **moment)
             assert code in (0, -signal.SIGKILL), "the writer failed; its traceback is above"
             kills += code != 0
-            seen = PLACES[kind](copied(folder, tmp_path / "seen")).content()
+            seen = EVERY_PLACE[kind](copied(folder, tmp_path / "seen")).content()
             assert seen in stages, "a reader sees a part of a batch, or one twice"
         assert seen == stages[-1]
         shutil.rmtree(folder)
@@ -85,7 +85,7 @@ def test_every_batch_is_there_once_however_often_the_process_is_killed(
 
 def stages_of(kind: str, folder: Path) -> list[Any]:
     """What a reader may see: the place before the first batch and after each."""
-    place = PLACES[kind](folder)
+    place = EVERY_PLACE[kind](folder)
     stages = [place.content()]
     for number in range(len(FIRED)):
         place.write(number)

@@ -58,7 +58,7 @@ def test_dead_letters_go_beside_files(target: Any, rows: str, letters: str) -> N
 
 def test_each_part_may_go_to_a_kind_of_its_own_and_functions_come_last() -> None:
     sinks = sinks_of(SHAPE, take, dead_letters="/o/late.jsonl", accounting="sqlite:////o/a.db")
-    assert [type(sink).__name__ for sink in sinks] == ["LinesSink", "DatabaseSink", "CallSink"]
+    assert [type(sink).__name__ for sink in sinks] == ["JsonLinesSink", "DatabaseSink", "FunctionSink"]
     assert sinks[1].places == {Part.ACCOUNTING: "sqlite:////o/a.db, table accounting"}
 
 

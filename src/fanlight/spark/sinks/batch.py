@@ -1,22 +1,17 @@
-"""What one batch of a query hands to its sinks."""
+"""One batch of a query, as its sinks get it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fanlight.operators.accounting import as_first
-from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
-from fanlight.spark.sinks.shape import ACCOUNTING, Shape
-from fanlight.spark.transit import opened
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from fanlight.spark.output import ACCOUNT, FIRING, LETTER
+from fanlight.spark.sinks.result_schema import ACCOUNTING, ResultShape
+from fanlight.spark.wire import opened
 
 
 class Part(Enum):
@@ -28,8 +23,21 @@ class Part(Enum):
 
     @property
     def kind(self) -> str:
-        """How what leaves a shard says that it belongs here."""
+        """The kind of a shard's output rows that belong to this part."""
         return {Part.ROWS: FIRING, Part.DEAD_LETTERS: LETTER, Part.ACCOUNTING: ACCOUNT}[self]
+
+
+class BatchNote(NamedTuple):
+    """A place's note of the newest batch of a query, by which it recognises a repeat.
+
+    >>> import json
+    >>> BatchNote(*json.loads(json.dumps(BatchNote(7, -12))))
+    BatchNote(number=7, offsets=-12)
+    """
+
+    number: int
+    offsets: int | None
+    """A digest of what the batch read, if known: it tells two batches with the same number apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +53,16 @@ class Batch:
     rows: pa.Table
     dead_letters: pa.Table
     accounting: pa.Table
+    offsets: int | None = None
+    """A digest of what the batch read; None for a batch DataFrame, and where it is not known."""
+
+    @property
+    def note(self) -> BatchNote:
+        """What a place notes when it has taken the batch."""
+        return BatchNote(self.number, self.offsets)
 
     def part(self, part: Part) -> pa.Table:
-        """One of the three tables."""
+        """The table of one part."""
         tables: dict[Part, pa.Table] = {
             Part.ROWS: self.rows,
             Part.DEAD_LETTERS: self.dead_letters,
@@ -56,58 +71,24 @@ class Batch:
         return tables[part]
 
 
-class Leaving:
-    """One batch on its way: a frame for sinks that let the executors write, the same collected for all others."""
-
-    def __init__(
-        self,
-        query: str,
-        number: int,
-        frame: DataFrame,
-        shape: Shape,
-        *,
-        offsets: int | None = None,
-        accepts: bool = False,
-    ) -> None:
-        """`offsets` is a digest of what the batch reads, the same for a repeat; `accepts` says that a place takes the
-        batch also if it does not follow what the place holds.
-        """
-        self.query = query
-        self.number = number
-        self.frame = frame
-        self.shape = shape
-        self.offsets = offsets
-        self.accepts = accepts
-
-    @property
-    def session(self) -> SparkSession:
-        """The session the batch belongs to."""
-        return self.frame.sparkSession
-
-    @cached_property
-    def batch(self) -> Batch:
-        """All of it on the driver, collected at the first call only."""
-        return batch_of(self.frame.toArrow(), self.shape, self.query, self.number)
-
-
-def batch_of(leaving: pa.Table, shape: Shape, query: str, number: int) -> Batch:
-    """The batch that these rows of `LEAVING` are; chunks keep the order in which they left their shard."""
-    kinds, payloads = leaving["kind"].to_pylist(), leaving["payload"]
+def batch_of(output: pa.Table, shape: ResultShape, query: str, number: int, offsets: int | None = None) -> Batch:
+    """Make a batch from rows of `OUTPUT`; chunks keep the order in which their shard emitted them."""
+    kinds, payloads = output["kind"].to_pylist(), output["payload"]
     chunks: dict[str, list[pa.RecordBatch]] = {FIRING: [], LETTER: []}
     for kind, payload in zip(kinds, payloads, strict=True):
         if kind in chunks:
             chunks[kind].append(opened(payload.as_buffer()))
-    letters = [as_first(chunk, shape.dead_letters) for chunk in chunks[LETTER]]
     return Batch(
         query,
         number,
         pa.Table.from_batches(chunks[FIRING], shape.rows),
-        pa.Table.from_batches(letters, shape.dead_letters),
-        _accounts(leaving, number),
+        pa.Table.from_batches(chunks[LETTER], shape.dead_letters),
+        _accounts(output, number),
+        offsets,
     )
 
 
-def _accounts(leaving: pa.Table, number: int) -> pa.Table:
-    steps = leaving.filter(pc.equal(leaving["kind"], ACCOUNT)).select(ACCOUNTING.names).cast(ACCOUNTING)
+def _accounts(output: pa.Table, number: int) -> pa.Table:
+    steps = output.filter(pc.equal(output["kind"], ACCOUNT)).select(ACCOUNTING.names).cast(ACCOUNTING)
     numbers = pa.repeat(pa.scalar(number, pa.int64()), len(steps))
     return steps.set_column(ACCOUNTING.get_field_index("batch"), ACCOUNTING.field("batch"), numbers)

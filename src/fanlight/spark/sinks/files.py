@@ -1,4 +1,4 @@
-"""The few things a folder must be able to do: this machine's file system, or any that Spark knows by a URL."""
+"""File operations of sinks: on this machine's file system, or on any that Spark knows by a URL."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fanlight.spark.sinks.jvm import require_jvm
+from fanlight.spark.sinks.require_jvm import require_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from fanlight.spark.sinks.batch import Leaving
+    from fanlight.spark.sinks.delivery import Delivery
 
 _DRAFT = ".new"
 """Added to the name of a small file while it is written."""
@@ -115,7 +115,7 @@ class HadoopFiles:
         self.rename(draft, path)
 
     def rename(self, source: str, target: str) -> None:
-        """As atomic as the file system's own rename."""
+        """Rename, as atomically as the file system does it."""
         self._files.mkdirs(self._path(target).getParent())
         if not self._files.rename(self._path(source), self._path(target)):
             raise OSError(f"{source} could not be renamed to {target}")
@@ -149,9 +149,9 @@ def is_url(path: str) -> bool:
     return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:", path) is not None
 
 
-def files_of(path: str, leaving: Leaving) -> Files:
+def files_of(path: str, delivery: Delivery) -> Files:
     """The file system a path lies on; that of a URL is known to the session of the batch."""
     if not is_url(path):
         return LocalFiles()
-    require_jvm(leaving.session, path)
-    return HadoopFiles(leaving.session, path)
+    require_jvm(delivery.session, path)
+    return HadoopFiles(delivery.session, path)

@@ -1,4 +1,4 @@
-"""What a place knows of a query: its newest batch. The one rule about which batch may come next.
+"""The ledger of a place: the newest batch of a query, and the rule about which batch may come next.
 
     newest 4 │ 5  is written
              │ 4  is a repeat, and skipped; refused, if it reads other offsets than the 4 that is there
@@ -7,8 +7,8 @@
       (none) │ 0  is written; any other is refused
 
 Spark numbers the batches of a checkpoint 0, 1, 2 … and repeats none but the last, with the offsets that it noted before
-the first attempt. Every place notes every batch, empty ones too. So whatever else comes belongs to a checkpoint and a
-place that do not belong together.
+the first attempt. Every place notes every batch, empty ones too. So any other number means that the checkpoint and the
+place do not belong together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Ledger:
     def takes(self, number: int, *, accepts: bool = False, offsets: int | None = None) -> bool:
         """Whether the batch is to be written: False for a repeat, a `SinkError` for one that does not follow.
 
-        `accepts` takes that one too. Called before anything is written.
+        With `accepts` that one is written too. Called before anything is written.
 
         >>> ledger = Ledger("totals.jsonl", "q", 4)
         >>> ledger.takes(5), ledger.takes(4)
@@ -50,7 +50,7 @@ class Ledger:
         return number == (0 if self.newest is None else self.newest + 1)
 
     def refused(self, number: int, difference: str) -> SinkError:
-        """What is said about a place and a checkpoint that do not belong together, and the ways on."""
+        """The error for a place and a checkpoint that do not belong together, with the remedies."""
         there = "empty" if number == 0 else f"as it was after batch {number - 1}"
         checkpoint = "" if self.newest is None else f", or the checkpoint as it was after batch {self.newest}"
         return SinkError(

@@ -1,4 +1,4 @@
-"""What every sink answers to, and how it fails."""
+"""The protocol of sinks, and how they report failures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import ClassVar, Protocol
 
 from fanlight.errors import SinkError
-from fanlight.spark.sinks.batch import Leaving, Part
-from fanlight.spark.sinks.shown import Secrets
+from fanlight.spark.sinks.batch import Part
+from fanlight.spark.sinks.delivery import Delivery
+from fanlight.spark.sinks.shown_address import Secrets
 
 _NO_SECRETS = Secrets()
 
@@ -17,23 +18,23 @@ class Sink(Protocol):
     """One place, and the parts of a result that go there together."""
 
     guarantee: ClassVar[str]
-    """What a reader of the place may rely on, in words that the docs repeat."""
+    """What readers of the place can rely on, in words that the docs repeat."""
     on_executors: ClassVar[bool]
-    """Whether the frame itself is written, several times over, rather than collected once."""
+    """Whether executors write the frame itself; otherwise it is collected once on the driver."""
 
     @property
     def places(self) -> dict[Part, str]:
         """Where each part goes, as a user would write it; nothing secret."""
         ...
 
-    def check(self, leaving: Leaving) -> None:
+    def check(self, delivery: Delivery) -> None:
         """Refuse a batch that does not follow what the place holds, before any sink has written.
 
         Called with the first batch of a start; `write` refuses the same, for its own place.
         """
         ...
 
-    def write(self, leaving: Leaving) -> None:
+    def write(self, delivery: Delivery) -> None:
         """Take the batch, whole or not at all; a batch that is there already is left as it is."""
         ...
 
@@ -42,7 +43,7 @@ class Sink(Protocol):
 def blamed(
     place: str, number: int, kinds: tuple[type[Exception], ...], remedy: str, secrets: Secrets = _NO_SECRETS
 ) -> Iterator[None]:
-    """Turn what a place raises into a `SinkError` that says which batch it refused and what to do.
+    """Turn an exception of a place into a `SinkError` that says which batch failed and what to do.
 
     Drivers repeat what they were given, so `secrets` are taken out of what they say. Where there were any, their own
     exception is not shown behind this one either.
@@ -59,7 +60,7 @@ def blamed(
 
 
 def first_line(problem: Exception) -> str:
-    """The sentence that says what is wrong: of what a JVM wraps in itself the innermost, and without its stack."""
+    """The first line of an error: for the JVM, that of the innermost exception, without its stack."""
     text = str(problem)
     raised = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     while raised is not None:

@@ -1,4 +1,4 @@
-"""From what a user writes to the sinks that take it."""
+"""Choose the sinks for the targets that a user has given."""
 
 from __future__ import annotations
 
@@ -12,43 +12,46 @@ from urllib.parse import parse_qs
 import pyarrow as pa
 
 from fanlight.errors import SpecError
-from fanlight.model.duration import Duration
+from fanlight.model.time.duration import Duration
 from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.calling import CallSink, Function
-from fanlight.spark.sinks.connection import Database
-from fanlight.spark.sinks.database import DatabaseSink
+from fanlight.spark.sinks.database.connection import Database
+from fanlight.spark.sinks.database.jdbc.connection import JdbcDatabase
+from fanlight.spark.sinks.database.sink import DatabaseSink
+from fanlight.spark.sinks.database.sqlite import SqliteDatabase
+from fanlight.spark.sinks.database.tables import table_of
 from fanlight.spark.sinks.files import is_url
-from fanlight.spark.sinks.folder import FolderSink
-from fanlight.spark.sinks.jdbc import JdbcDatabase
-from fanlight.spark.sinks.lines import LinesSink
-from fanlight.spark.sinks.shape import Shape
-from fanlight.spark.sinks.shown import shown, shown_word
+from fanlight.spark.sinks.function import Function, FunctionSink
+from fanlight.spark.sinks.jsonl import JsonLinesSink
+from fanlight.spark.sinks.parquet import ParquetSink
+from fanlight.spark.sinks.result_schema import ResultShape
+from fanlight.spark.sinks.shown_address import shown, shown_word
 from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.sqlite import SqliteDatabase
-from fanlight.spark.sinks.tables import table_of
+from fanlight.spark.sinks.unique_columns import Unique
+from fanlight.spark.sinks.user_sink import BatchSink, UserSink
 
-Target = str | os.PathLike[str] | Function
-"""A URL of a database, a path, or a function of (rows, batch)."""
+Target = str | os.PathLike[str] | BatchSink | Function
+"""A URL of a database, a path, a sink of the user's own, or a function of (rows, batch)."""
 
 Properties = Mapping[str, str | bool | int | float]
 """What a driver is told: text, or what is written as text."""
 
 STOP, LETTERS = "stop", "letters"
-"""What becomes of a row that a database refuses: the query stops, or the row is a dead letter."""
+"""What happens to a row that a database refuses: the query stops, or the row becomes a dead letter."""
 
 KINDS = """
   'sqlite:///totals.db' with table='totals'    an SQLite database
   'jdbc:...' with table='totals'               any database with a JDBC driver
   'totals/' or 'totals.parquet'                a folder of parquet files
   'totals.jsonl'                               a file of JSON lines
-  a function of (rows, batch)                  whatever it does"""
+  a function of (rows, batch)                  whatever it does
+  an object with place, newest and take        a sink of your own (fanlight.spark.sinks.BatchSink)"""
 
 _SQLITE = "sqlite:///"
 _LINES, _PARQUET = ".jsonl", ".parquet"
 
 
 def sinks_of(
-    shape: Shape,
+    shape: ResultShape,
     target: Target,
     *,
     table: str | None = None,
@@ -57,13 +60,15 @@ def sinks_of(
     properties: Properties | None = None,
     keep: Duration | None = None,
     refused: str = STOP,
+    unique: Unique | None = None,
 ) -> tuple[Sink, ...]:
     """The sinks of a result; every part goes somewhere, and those of one database go there together.
 
-    Accounting alone may go nowhere, if it is False.
+    Accounting alone may go nowhere, if it is False. `unique` are columns by which later rows replace earlier ones.
 
     Functions come last, so that they are not called again because another sink failed.
     """
+    shape = shape if unique is None else shape.upserted_by(unique)
     placed: dict[Part, Target | Literal[False] | None] = {
         Part.ROWS: target,
         Part.DEAD_LETTERS: dead_letters if dead_letters is not None else _beside(target, Part.DEAD_LETTERS),
@@ -75,11 +80,13 @@ def sinks_of(
     for part, place in wanted.items():
         if place is None:  # handed over with the rows, or not wanted
             continue
-        database = None if callable(place) else _database(os.fspath(place), properties)
+        database = _database(os.fspath(place), properties) if isinstance(place, str | os.PathLike) else None
         if database is not None:
             databases.setdefault(database, []).append((part, _table_name(part, table, database)))
         else:
-            sinks.append(_file_or_function(part, place, shape))
+            sinks.append(_file_or_code(part, place, shape))
+    if unique is not None:
+        _require_upserts(sinks, shape)
     if table is not None and not databases:
         raise SpecError(
             f"write_to: `table` ({table!r}) names a table in a database, and no target is one. Leave it out."
@@ -93,7 +100,7 @@ def sinks_of(
         _require_kept(keep, databases, shape)
     _require_apart(sinks)
     _require_fit(sinks, shape)
-    return tuple(sorted(sinks, key=lambda sink: isinstance(sink, CallSink)))
+    return tuple(sorted(sinks, key=lambda sink: isinstance(sink, FunctionSink)))
 
 
 def _require_letters(refused: str, databases: dict[Database, list[tuple[Part, str]]]) -> None:
@@ -109,8 +116,8 @@ def _require_letters(refused: str, databases: dict[Database, list[tuple[Part, st
         )
 
 
-def _require_kept(keep: Duration, databases: dict[Database, list[tuple[Part, str]]], shape: Shape) -> None:
-    """Refuse a `keep` that nothing would go by."""
+def _require_kept(keep: Duration, databases: dict[Database, list[tuple[Part, str]]], shape: ResultShape) -> None:
+    """Refuse a `keep` that has no effect."""
     if not any(part is not Part.ROWS for tables in databases.values() for part, _ in tables):
         raise SpecError(
             f"write_to: `keep` ({keep}) is how long dead letters and accounting stay in a database, and neither goes "
@@ -122,16 +129,41 @@ def _require_kept(keep: Duration, databases: dict[Database, list[tuple[Part, str
         )
 
 
-def _file_or_function(part: Part, place: Target, shape: Shape) -> Sink:
+def _require_upserts(sinks: list[Sink], shape: ResultShape) -> None:
+    """Refuse `unique` for a place that only adds rows."""
+    place = next((sink.places[Part.ROWS] for sink in sinks if Part.ROWS in sink.places), None)
+    if place is not None:
+        columns = ", ".join(shape.key)
+        raise SpecError(
+            f"write_to: `unique` ({columns}) puts a later row in the place of an earlier one, which only databases do, "
+            f"and {place} takes every row as it comes. Use a database, as in 'sqlite:///rows.db' with table='rows'; or "
+            f"leave `unique` out, and let the reader keep the last row of each ({columns})."
+        )
+
+
+def _file_or_code(part: Part, place: Target, shape: ResultShape) -> Sink:
+    if isinstance(place, BatchSink):
+        return UserSink(place, part)
     if callable(place):
-        return CallSink(place, part)
-    path = os.fspath(place)
+        return FunctionSink(place, part)
+    path = _path(part, place)
     if path.endswith(_LINES) and not is_url(path):
-        return LinesSink(str(Path(path).absolute()), part)
+        return JsonLinesSink(str(Path(path).absolute()), part)
     if path.endswith(("/", _PARQUET)):
         _require_no_secret(path)
-        return FolderSink(path.rstrip("/") if is_url(path) else str(Path(path).absolute()), part, shape)
+        return ParquetSink(path.rstrip("/") if is_url(path) else str(Path(path).absolute()), part, shape)
     raise SpecError(f"write_to: {shown_word(path)!r} is no target for {part.value}. Use one of these:{KINDS}")
+
+
+def _path(part: Part, place: object) -> str:
+    """The path that a user wrote, if it can be one at all."""
+    if isinstance(place, str | os.PathLike):
+        return os.fspath(place)
+    missing = [name for name in ("place", "newest", "take") if not hasattr(place, name)]
+    raise SpecError(
+        f"write_to: a {type(place).__name__} is no target for {part.value}; for a sink of your own it lacks "
+        f"{' and '.join(missing)}. Use one of these:{KINDS}"
+    )
 
 
 def _require_no_secret(path: str) -> None:
@@ -191,8 +223,8 @@ def _table_name(part: Part, table: str | None, database: Database) -> str:
 
 
 def _beside(target: Target, part: Part) -> Target | None:
-    """Where a part goes that nobody placed: next to the rows, or to the function that takes them."""
-    if callable(target):
+    """The default place of a part: next to the rows, or the code that takes the rows."""
+    if not isinstance(target, str | os.PathLike):
         return None
     path = os.fspath(target)
     if path.startswith(("sqlite:", "jdbc:")):
@@ -207,9 +239,10 @@ def _require_apart(sinks: list[Sink]) -> None:
     """Refuse two parts in one file, folder or table."""
     seen: dict[str, Part] = {}
     for sink in sinks:
-        if isinstance(sink, CallSink):
+        if isinstance(sink, FunctionSink):
             continue
-        for part, place in sink.places.items():
+        places = {sink.part: sink.places[sink.part]} if isinstance(sink, UserSink) else sink.places
+        for part, place in places.items():
             other = seen.setdefault(place, part)
             if other is not part:
                 raise SpecError(
@@ -217,14 +250,14 @@ def _require_apart(sinks: list[Sink]) -> None:
                 )
 
 
-def _require_fit(sinks: list[Sink], shape: Shape) -> None:
+def _require_fit(sinks: list[Sink], shape: ResultShape) -> None:
     """Refuse columns that a place has its own use for, before a query starts."""
     for sink in sinks:
         if isinstance(sink, DatabaseSink):
             for part, name in sink.tables:
                 table_of(part, name, shape)
-        elif isinstance(sink, FolderSink) and sink.part is Part.ROWS and "batch" in shape.rows.names:
+        elif isinstance(sink, ParquetSink) and sink.part is Part.ROWS and "batch" in shape.rows.names:
             raise SpecError(
                 f"write_to: a result column is called 'batch', as are the subfolders of {sink.path}. "
-                "Give the key or the aggregate another name."
+                "Give the column another name."
             )

@@ -18,17 +18,18 @@ import pyarrow.compute as pc
 
 from fanlight.errors import VectorError
 from fanlight.model.aggregates import Count
-from fanlight.model.duration import Duration
 from fanlight.model.spec import WindowSpec
-from fanlight.model.watermarks import Explicit
-from fanlight.model.windows import Hopping
-from fanlight.testing.vectors.accumulations import SIDE, Accumulation, accumulation_of
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.watermarks import Explicit
+from fanlight.model.windows.hopping import Hopping
+from fanlight.testing.vectors.accumulations import SIDE, AccumulationCase, accumulation_of
 from fanlight.testing.vectors.aggregates import MESSAGES
 from fanlight.testing.vectors.compare import Comparison
-from fanlight.testing.vectors.drive import ENGINES, NO_WORD
+from fanlight.testing.vectors.drive import ENGINES
 from fanlight.testing.vectors.expect import groups_of, require_attributes
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import Row
+from fanlight.testing.vectors.word import NO_WORD
 
 Inputs = list[tuple[Any, Any]]
 """What came to one accumulator, each with the side it came from."""
@@ -51,7 +52,7 @@ def accumulate(vector: Vector, engine: str) -> list[str]:
     return problems
 
 
-def _out(accumulation: Accumulation, accumulators: list[Inputs], engine: str) -> list[Row]:
+def _out(accumulation: AccumulationCase, accumulators: list[Inputs], engine: str) -> list[Row]:
     """The value of the window that spans all slices."""
     spec = WindowSpec(
         time=TIME,
@@ -82,7 +83,7 @@ def _accumulators(steps: Sequence[Mapping[str, Any]]) -> list[Inputs]:
     return accumulators
 
 
-def _batches(accumulation: Accumulation, accumulators: list[Inputs]) -> list[pa.RecordBatch]:
+def _batches(accumulation: AccumulationCase, accumulators: list[Inputs]) -> list[pa.RecordBatch]:
     """One bundle for each input; all have the types of all."""
     records = [
         {TIME: place * SLICE + moment, **accumulation.record(value, side)}

@@ -39,7 +39,7 @@ _CROSSED = r"cross product\b.*"
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulation:
+class AccumulationCase:
     """An aggregate, and the columns that an input becomes."""
 
     aggregate: Aggregate
@@ -61,50 +61,50 @@ class Accumulation:
         return {VALUE: dict(zip(self.fields or PAIR, value, strict=True)) if isinstance(value, list) else value}
 
 
-def accumulation_of(declared: Any, inputs: Sequence[Any]) -> Accumulation:
+def accumulation_of(declared: Any, inputs: Sequence[Any]) -> AccumulationCase:
     """What `agg` says; a list is several aggregates of the same inputs."""
     if isinstance(declared, list):
         parts = [accumulation_of(text, inputs).aggregate for text in declared]
-        return Accumulation(Composite(parts=tuple((f"part{place}", part) for place, part in enumerate(parts))))
+        return AccumulationCase(Composite(parts=tuple((f"part{place}", part) for place, part in enumerate(parts))))
     text = str(declared).strip()
     for pattern, reader in _READERS:
         match = re.fullmatch(pattern, text, re.IGNORECASE)
         if match is not None:
             return reader(match, inputs)
     word = _WORDS.get(text.lower())
-    return Accumulation(read_aggregate(text)[1] if word is None else word)
+    return AccumulationCase(read_aggregate(text)[1] if word is None else word)
 
 
-def _joined(match: re.Match[str], _: Sequence[Any]) -> Accumulation:
+def _joined(match: re.Match[str], _: Sequence[Any]) -> AccumulationCase:
     separator = match["separator"]
     if match["function"].lower() == "reduce":
-        return Accumulation(UserReduce(VALUE, lambda left, right: f"{left}{separator}{right}"))
-    return Accumulation(
+        return AccumulationCase(UserReduce(VALUE, lambda left, right: f"{left}{separator}{right}"))
+    return AccumulationCase(
         UserFold(VALUE, None, lambda text, value: value if text is None else f"{text}{separator}{value}", pa.string())
     )
 
 
-def _reversed(match: re.Match[str], _: Sequence[Any]) -> Accumulation:
-    return Accumulation(Min(VALUE) if match["function"].lower() == "max" else Max(VALUE))
+def _reversed(match: re.Match[str], _: Sequence[Any]) -> AccumulationCase:
+    return AccumulationCase(Min(VALUE) if match["function"].lower() == "max" else Max(VALUE))
 
 
-def _sorted(match: re.Match[str], _: Sequence[Any]) -> Accumulation:
+def _sorted(match: re.Match[str], _: Sequence[Any]) -> AccumulationCase:
     fields = tuple(name.strip() for name in (match["fields"] or "").split(",") if name.strip())
-    return Accumulation(Sorted(VALUE, descending=(match["order"] or "asc").lower() == "desc"), fields)
+    return AccumulationCase(Sorted(VALUE, descending=(match["order"] or "asc").lower() == "desc"), fields)
 
 
-def _top(match: re.Match[str], _: Sequence[Any]) -> Accumulation:
+def _top(match: re.Match[str], _: Sequence[Any]) -> AccumulationCase:
     n = int(match["n"])
     if match["keyed"]:
-        return Accumulation(TopByKey(PAIR[1], PAIR[0], n))
-    return Accumulation(Top(VALUE, n, match["field"]))
+        return AccumulationCase(TopByKey(PAIR[1], PAIR[0], n))
+    return AccumulationCase(Top(VALUE, n, match["field"]))
 
 
-def _crossed(_: re.Match[str], inputs: Sequence[Any]) -> Accumulation:
-    return Accumulation(crossed(pa.array(inputs).type))
+def _crossed(_: re.Match[str], inputs: Sequence[Any]) -> AccumulationCase:
+    return AccumulationCase(crossed(pa.array(inputs).type))
 
 
-_READERS: list[tuple[str, Callable[[re.Match[str], Sequence[Any]], Accumulation]]] = [
+_READERS: list[tuple[str, Callable[[re.Match[str], Sequence[Any]], AccumulationCase]]] = [
     (_JOINED, _joined),
     (_REVERSED, _reversed),
     (_SORTED, _sorted),

@@ -18,6 +18,8 @@ BUILT_OPS = (
     "accumulation",
     "watermark_merge",
     "watermark_gen",
+    "sort",
+    "group_by_ts",
 )
 
 STEP_FIELDS = {

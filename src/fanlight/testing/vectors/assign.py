@@ -9,21 +9,22 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.errors import VectorError
-from fanlight.kernels.slicing import Slicing
+from fanlight.kernels.slicing.of_kind import slicing_of
 from fanlight.model.aggregates import Count, Listed
-from fanlight.model.kinds import is_aligned
-from fanlight.model.spec import TimeUnit, WindowSpec
-from fanlight.model.watermarks import Explicit
+from fanlight.model.spec import WindowSpec
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import Explicit
 from fanlight.testing.vectors.aggregates import MESSAGES
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.compare import Comparison
 from fanlight.testing.vectors.declare import TICK, TIME, semantics_of
-from fanlight.testing.vectors.drive import ENGINES, NO_WORD
+from fanlight.testing.vectors.drive import ENGINES
 from fanlight.testing.vectors.expect import groups_of, require_attributes
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import moment, written
 from fanlight.testing.vectors.observe import Row, window_rows
 from fanlight.testing.vectors.windows import window_of
+from fanlight.testing.vectors.word import NO_WORD
 
 _TIMES = "times"
 
@@ -56,14 +57,14 @@ def _by_time(vector: Vector, times: Sequence[Any], engine: str) -> list[Row]:
 
 
 def _by_window(vector: Vector, times: Sequence[Any], engine: str) -> list[Row]:
-    if is_aligned(window_of(vector)):
+    if window_of(vector).is_aligned:
         return _sliced(vector, times)
     return _held(vector, times, engine)
 
 
 def _sliced(vector: Vector, times: Sequence[Any]) -> list[Row]:
     """The windows that follow from a time alone, and the times in them."""
-    slicing = Slicing.of(window_of(vector), semantics_of(vector))
+    slicing = slicing_of(window_of(vector), semantics_of(vector))
     micros = [moment(time) for time in times]
     windows: dict[tuple[int, int], list[Any]] = {}
     found = slicing.windows_of(np.array(micros, dtype=np.int64))

@@ -15,17 +15,23 @@ import pyarrow as pa
 
 from fanlight.errors import VectorError
 from fanlight.model.aggregates import Count
-from fanlight.model.timestamp import Timestamp
-from fanlight.operators.plan import Plan
-from fanlight.operators.stages import next_records, next_schema, next_spec
+from fanlight.model.continuation import WINDOW_START
+from fanlight.model.spec import WindowSpec
+from fanlight.model.time.timestamp import Timestamp
+from fanlight.model.time.watermarks import Explicit
+from fanlight.model.triggers import AtExpiry
+from fanlight.model.windows.same import Same
+from fanlight.operators.handover import Handover
+from fanlight.operators.window.plan import Plan
 from fanlight.testing.vectors.aggregates import MESSAGES, read_aggregate
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import declare
-from fanlight.testing.vectors.drive import ENGINES, NO_WORD, Driver, Word
+from fanlight.testing.vectors.drive import ENGINES, Driver
 from fanlight.testing.vectors.expect import differences, require_attributes
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import firing_attributes
-from fanlight.testing.vectors.play import play
+from fanlight.testing.vectors.play import play_vector
+from fanlight.testing.vectors.word import NO_WORD, Word
 
 _STAGE = re.compile(r"(?P<then>then\s*:\s*)?(?P<call>.+?)(?:\s+per\s+(?P<keys>\w+(?:\s*,\s*\w+)*))?")
 
@@ -40,11 +46,27 @@ def chained(vector: Vector, engine: str) -> list[str]:
     driver = ENGINES[engine](spec, columns.schema)
     schema = columns.schema
     for keys, aggregates in later:
-        schema = next_schema(Plan.bind(spec, schema).result)
-        spec = next_spec(spec, keys, aggregates)
-        driver = Chained(driver, ENGINES[engine](spec, schema))
+        before, spec = spec, _again(spec, keys, aggregates)
+        handover = Handover.of(before, spec)
+        schema = handover.schema(Plan.bind(before, schema).result)
+        driver = Chained(driver, ENGINES[engine](spec, schema), handover)
     require_attributes(vector, firing_attributes(spec))
-    return differences(vector, play(vector, spec, columns, driver, states=()))
+    return differences(vector, play_vector(vector, spec, columns, driver, states=()))
+
+
+def _again(spec: WindowSpec, keys: tuple[str, ...], aggregates: tuple[tuple[str, Any], ...]) -> WindowSpec:
+    """A stage over the results of `spec`, inside their windows; each fires once, when it is final."""
+    return WindowSpec(
+        WINDOW_START,
+        Same(spec.window),
+        aggregates,
+        keys,
+        AtExpiry(),
+        lateness=spec.lateness,
+        watermark=Explicit(),
+        semantics=spec.semantics,
+        tick=spec.tick,
+    )
 
 
 def _stages(vector: Vector) -> list[tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]]:
@@ -67,9 +89,10 @@ def _stages(vector: Vector) -> list[tuple[tuple[str, ...], tuple[tuple[str, Any]
 class Chained:
     """Two stages as one driver: every step of the first is a step of the second, on the watermark of the first."""
 
-    def __init__(self, first: Driver, second: Driver) -> None:
+    def __init__(self, first: Driver, second: Driver, handover: Handover) -> None:
         self._first = first
         self._second = second
+        self._handover = handover
 
     def bundle(self, records: pa.RecordBatch, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
         """Take records in, as one step."""
@@ -125,5 +148,5 @@ class Chained:
 
     def _hand_on(self) -> None:
         for batch in self._first.firings().combine_chunks().to_batches():
-            self._second.bundle(next_records(batch), side=None, clock=None, word=NO_WORD)
+            self._second.bundle(self._handover.records(batch), side=None, clock=None, word=NO_WORD)
         self._second.watermark(self._first.reached(), side=None, clock=None, word=NO_WORD)

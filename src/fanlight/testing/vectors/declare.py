@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fanlight.model.duration import Duration
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.kinds import WindowKind, is_aligned
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
-from fanlight.model.sessions import Session
-from fanlight.model.spec import TimeUnit, WindowSpec
-from fanlight.model.windows import TimeDomain
+from fanlight.model.spec import WindowSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.windows.kind import WindowKind
+from fanlight.model.windows.session import Session
 from fanlight.testing.vectors.adopt import NotAdoptedError
 from fanlight.testing.vectors.aggregates import aggregates_of
 from fanlight.testing.vectors.load import Vector
@@ -43,7 +44,7 @@ def declare(vector: Vector) -> WindowSpec:
         accumulation=_accumulation(vector, window),
         updated_only=updated_only(vector),
         lateness=_lateness(vector, window),
-        retention=Retention() if is_maintained_view(vector) and is_aligned(window) else None,
+        retention=Retention() if is_maintained_view(vector) and window.is_aligned else None,
         watermark=strategy_of(vector),
         semantics=semantics_of(vector),
         firing_time=_choice("ts_combiner", vector.get("ts_combiner", "eow"), _FIRING_TIMES),
@@ -101,7 +102,7 @@ def _lateness(vector: Vector, window: WindowKind) -> Duration:
         return Duration(0)
     if emit_of(vector) == "complete":
         return Duration.FOREVER  # the whole table is kept, so nothing is ever too late for it
-    if is_maintained_view(vector) and not is_aligned(window):
+    if is_maintained_view(vector) and not window.is_aligned:
         return Duration.FOREVER  # windows of one key are not retained, but they need not expire
     if isinstance(window, Session) and _reads_session_store(vector):
         return Duration.FOREVER

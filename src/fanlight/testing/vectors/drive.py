@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fanlight.embedded.standalone import WindowOperator
+from fanlight.embedded.standalone import StandaloneOperator
+from fanlight.embedded.window_operator import WindowOperator
 from fanlight.errors import EngineError
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import Timestamp
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """What a step says to a scripted trigger: on, off or nothing; with `finish` the next firing is the pane's last."""
-
-    on: bool | None = None
-    finish: bool = False
-
-
-NO_WORD = Word()
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.timestamp import Timestamp
+from fanlight.testing.vectors.word import NO_WORD, Word
 
 
 class Driver(Protocol):
@@ -66,13 +57,18 @@ class Driver(Protocol):
         """The watermark that the last step acted on."""
 
 
+def operator_of(spec: StreamSpec) -> type[StandaloneOperator[Any]]:
+    """The standalone operator that runs a spec: that of windows can be asked for them."""
+    return WindowOperator if isinstance(spec, WindowSpec) else StandaloneOperator
+
+
 class EmbeddedDriver:
     """The standalone operator of the embedded engine."""
 
-    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+    def __init__(self, spec: StreamSpec, schema: pa.Schema) -> None:
         self._spec = spec
         self._schema = schema
-        self._operator = WindowOperator(spec, schema=schema)
+        self._operator = operator_of(spec)(spec, schema=schema)
 
     def bundle(self, records: pa.RecordBatch, *, side: str | None, clock: Timestamp | None, word: Word) -> None:
         """Take records in, as one step."""
@@ -100,7 +96,7 @@ class EmbeddedDriver:
 
     def checkpoint_restore(self) -> None:
         """Throw the operator away and make it again from its snapshot."""
-        self._operator = WindowOperator.restore(self._spec, self._operator.snapshot(), schema=self._schema)
+        self._operator = operator_of(self._spec).restore(self._spec, self._operator.snapshot(), schema=self._schema)
 
     def firings(self) -> pa.Table:
         """The firings since the last call."""
@@ -112,6 +108,7 @@ class EmbeddedDriver:
 
     def state(self) -> pa.Table:
         """The live windows and what is in them."""
+        assert isinstance(self._operator, WindowOperator)
         return self._operator.windows()
 
     def reached(self) -> Timestamp:
@@ -119,14 +116,14 @@ class EmbeddedDriver:
         return self._operator.watermark
 
 
-def spark_driver(spec: WindowSpec, schema: pa.Schema) -> Driver:
+def spark_driver(spec: StreamSpec, schema: pa.Schema) -> Driver:
     """The processor that runs on Spark; pyspark is imported only then."""
     from fanlight.testing.vectors.drive_spark import SparkDriver
 
     return SparkDriver(spec, schema)
 
 
-ENGINES: dict[str, Callable[[WindowSpec, pa.Schema], Driver]] = {"embedded": EmbeddedDriver, "spark": spark_driver}
+ENGINES: dict[str, Callable[[StreamSpec, pa.Schema], Driver]] = {"embedded": EmbeddedDriver, "spark": spark_driver}
 """The engines that vectors can be replayed on, by name."""
 
 

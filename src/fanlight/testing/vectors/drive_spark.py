@@ -9,21 +9,20 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from fanlight.kernels.times import read_times
-from fanlight.model.duration import Duration
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.triggers import OnSignal
-from fanlight.model.watermarks import BoundedDisorder
-from fanlight.model.windows import TimeDomain
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.time.watermarks import BoundedDisorder
 from fanlight.operators.accounting import DeadLetters
-from fanlight.operators.plan import Plan
-from fanlight.operators.reading import Question, windows_table
-from fanlight.operators.watermark import Watermarks
-from fanlight.spark.leaving import ACCOUNT, FIRING, LETTER
+from fanlight.operators.bind import bind
+from fanlight.operators.ingest.inputs import Watermarks
+from fanlight.spark.output import ACCOUNT, FIRING, LETTER
 from fanlight.spark.tester import ShardTester
-from fanlight.spark.transit import opened
+from fanlight.spark.wire import opened
 from fanlight.testing.vectors.adopt import NotAdoptedError
-from fanlight.testing.vectors.drive import NO_WORD, Word
+from fanlight.testing.vectors.word import NO_WORD, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +42,10 @@ class MicroBatches(ABC):
     micro-batch is judged as a whole; a strategy that judges record by record says the same about a bundle of one.
     """
 
-    def __init__(self, spec: WindowSpec, schema: pa.Schema) -> None:
+    def __init__(self, spec: StreamSpec, schema: pa.Schema) -> None:
         refuse(spec)
-        self.spec = replace(spec, watermark=BoundedDisorder(Duration(0)))
-        self.plan = Plan.bind(self.spec, schema)
+        self.spec: StreamSpec = replace(spec, watermark=BoundedDisorder(Duration(0)))  # type: ignore[type-var]
+        self.bound = bind(self.spec, schema)
         self._per_record = isinstance(spec.watermark, BoundedDisorder) and spec.watermark.per_record
         self._watermarks = Watermarks(spec.watermark)
         self._clock: Timestamp = START_OF_TIME
@@ -73,7 +72,7 @@ class MicroBatches(ABC):
         """
         self._move(clock)
         self._watermarks.explicit(side, watermark)
-        self._step(ends=self._watermarks.current == END_OF_TIME and not self.spec.lateness.is_forever)
+        self._step(ends=self._watermarks.current == END_OF_TIME and not _waits_forever(self.spec))
 
     def clock(self, clock: Timestamp, *, word: Word = NO_WORD) -> None:
         """Move the clock."""
@@ -95,12 +94,14 @@ class MicroBatches(ABC):
     def firings(self) -> pa.Table:
         """The firings since the last call."""
         fired, self._firings = self._firings, []
-        return pa.Table.from_batches(fired, schema=self.plan.result)
+        return pa.Table.from_batches(fired, schema=self.bound.result)
 
     def dead_letters(self) -> pa.Table:
         """The dead letters since the last call."""
-        buried, self._letters = self._letters, []
-        return pa.Table.from_batches(buried, schema=DeadLetters(self.plan.schema, of_times=self.plan.of_times).schema)
+        rejected, self._letters = self._letters, []
+        return pa.Table.from_batches(
+            rejected, schema=DeadLetters(self.bound.schema, of_times=self.bound.of_times).schema
+        )
 
     def reached(self) -> Timestamp:
         """The watermark that the last micro-batch acted on."""
@@ -108,7 +109,7 @@ class MicroBatches(ABC):
 
     def _greatest(self, records: pa.RecordBatch) -> Timestamp | None:
         """The greatest event time; windows of another time read none."""
-        if self.spec.window.domain is not TimeDomain.EVENT:
+        if self.spec.domain is not TimeDomain.EVENT:
             return None
         times, faults = read_times(records.column(self.spec.time), self.spec.unit)
         readable = times[faults == 0]
@@ -126,11 +127,11 @@ class MicroBatches(ABC):
 
 
 class SparkDriver(MicroBatches):
-    """The real processor and the real envelope, over state that is kept in memory; `folds` as in `ShardTester`."""
+    """The real processor and the real packer, with state in memory; `preaggregates` is as in `ShardTester`."""
 
-    def __init__(self, spec: WindowSpec, schema: pa.Schema, *, folds: bool = True) -> None:
+    def __init__(self, spec: StreamSpec, schema: pa.Schema, *, preaggregates: bool = True) -> None:
         super().__init__(spec, schema)
-        self._tester = ShardTester(self.spec, schema, folds=folds)
+        self._tester = ShardTester(self.spec, schema, preaggregates=preaggregates)
 
     def run(self, batch: MicroBatch) -> Iterable[tuple[str, bytes]]:
         """Run one micro-batch; the kind and the chunk of what leaves."""
@@ -144,10 +145,14 @@ class SparkDriver(MicroBatches):
     def state(self) -> pa.Table:
         """The live windows and what is in them."""
         shard = self._tester.shard()
-        return windows_table(shard, Question.of(shard.plan, None, None))
+        return shard.require_operator().windows(shard.watermark, None, None)
 
 
-def refuse(spec: WindowSpec) -> None:
+def refuse(spec: StreamSpec) -> None:
     """Raise the reason if Spark cannot carry this spec."""
-    if any(isinstance(part, OnSignal) for part in spec.trigger.walk()):
+    if spec.waits_for_signal:
         raise NotAdoptedError("a trigger that waits for the caller's signal has no caller on Spark")
+
+
+def _waits_forever(spec: StreamSpec) -> bool:
+    return isinstance(spec, WindowSpec) and spec.lateness.is_forever

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanlight.model.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.watermark import Watermarks
+from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
+from fanlight.operators.ingest.inputs import Watermarks
 from fanlight.testing.vectors.compare import Comparison
 from fanlight.testing.vectors.declare import TIME
 from fanlight.testing.vectors.expect import groups_of, over_steps, require_attributes

@@ -12,13 +12,13 @@ from fanlight.testing.vectors.declare import is_on_close_view
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import OP, Row
 from fanlight.testing.vectors.peers import peer_of
-from fanlight.testing.vectors.play import Played
+from fanlight.testing.vectors.play import PlayedVector
 
 _OVER_STEPS = ("each_step", "since_last", "end_total")
 _STANDING = ("final_per_window", "final")
 
 
-def differences(vector: Vector, played: Played) -> list[str]:
+def differences(vector: Vector, played: PlayedVector) -> list[str]:
     """Everything that came out otherwise than expected, each with its step."""
     comparison = comparison_of(vector)
     problems = [
@@ -86,7 +86,7 @@ def over_steps(
             start = after + 1
 
 
-def _asserted(vector: Vector, played: Played) -> Iterator[tuple[int, list[Expected], list[Row]]]:
+def _asserted(vector: Vector, played: PlayedVector) -> Iterator[tuple[int, list[Expected], list[Row]]]:
     mode, groups = vector.get("expect_mode", "each_step"), groups_of(vector)
     if mode in _OVER_STEPS:
         yield from over_steps(mode, groups, played.firings)
@@ -112,7 +112,7 @@ def standing(rows: Iterable[Row]) -> list[Row]:
     return list(table.values())
 
 
-def _dropped(vector: Vector, played: Played) -> list[str]:
+def _dropped(vector: Vector, played: PlayedVector) -> list[str]:
     """`count`: dead letters of one step. `count_total`: dead letters up to and including it."""
     problems = []
     for group in vector.get("dropped", []):
@@ -132,7 +132,7 @@ def _dropped(vector: Vector, played: Played) -> list[str]:
     return problems
 
 
-def _late_output(vector: Vector, played: Played) -> list[str]:
+def _late_output(vector: Vector, played: PlayedVector) -> list[str]:
     if vector.get("late_output") is None:
         return []
     mode = vector.get("expect_mode", "each_step")

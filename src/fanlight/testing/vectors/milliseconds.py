@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fanlight.errors import VectorError
-from fanlight.model.duration import Duration
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 
 _MICROS = 1_000
 _ENDS = {"inf": END_OF_TIME, "-inf": START_OF_TIME}

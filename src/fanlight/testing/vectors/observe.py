@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fanlight.model.counting import Counting
 from fanlight.model.firing import FiringTime, Op, Timing
-from fanlight.model.sessions import Session
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.windows.counting import Counting
+from fanlight.model.windows.session import Session
 from fanlight.testing.vectors.aggregates import MESSAGES
 from fanlight.testing.vectors.milliseconds import written
 

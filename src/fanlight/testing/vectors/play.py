@@ -9,17 +9,18 @@ from typing import Any
 from fanlight.errors import VectorError
 from fanlight.model.firing import Op
 from fanlight.model.spec import WindowSpec
-from fanlight.model.timestamp import Timestamp
+from fanlight.model.time.timestamp import Timestamp
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import updates_replace
-from fanlight.testing.vectors.drive import NO_WORD, Driver, Word
+from fanlight.testing.vectors.drive import Driver
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import moment
 from fanlight.testing.vectors.observe import OP, Row, firing_rows, letter_rows, window_rows
+from fanlight.testing.vectors.word import NO_WORD, Word
 
 
 @dataclass(slots=True)
-class Played:
+class PlayedVector:
     """What came out: firings and dead letters of each step, and the live windows after the steps asked about."""
 
     firings: list[list[Row]] = field(default_factory=list)
@@ -27,10 +28,12 @@ class Played:
     states: dict[int, list[Row]] = field(default_factory=dict)
 
 
-def play(vector: Vector, spec: WindowSpec, columns: Columns, driver: Driver, *, states: Collection[int]) -> Played:
+def play_vector(
+    vector: Vector, spec: WindowSpec, columns: Columns, driver: Driver, *, states: Collection[int]
+) -> PlayedVector:
     """Play every step; `states` are the steps after which the live windows are read."""
     player = _Player(columns, driver, one_by_one=_one_by_one(vector))
-    played = Played()
+    played = PlayedVector()
     replaces = updates_replace(vector)
     for index, step in enumerate(vector.steps):
         player.take(step)

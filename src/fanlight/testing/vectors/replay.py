@@ -9,6 +9,7 @@ from enum import Enum
 from fanlight.testing.vectors.accumulate import accumulate
 from fanlight.testing.vectors.adopt import NotAdoptedError, refuse
 from fanlight.testing.vectors.assign import assign, assign_groups
+from fanlight.testing.vectors.by_instant import by_instant
 from fanlight.testing.vectors.chain import chained
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import declare, is_on_close_view
@@ -17,7 +18,8 @@ from fanlight.testing.vectors.emitted import emitted_watermarks
 from fanlight.testing.vectors.expect import differences, groups_of, require_attributes
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import firing_attributes, window_attributes
-from fanlight.testing.vectors.play import play
+from fanlight.testing.vectors.play import play_vector
+from fanlight.testing.vectors.sort import sort
 
 
 class Status(Enum):
@@ -59,7 +61,7 @@ def _window_agg(vector: Vector, engine: str) -> list[str]:
     require_attributes(vector, set(columns.schema.names), "late_output")
     driver = ENGINES[engine](spec, columns.schema)
     states = groups_of(vector) if reads_state else ()
-    return differences(vector, play(vector, spec, columns, driver, states=states))
+    return differences(vector, play_vector(vector, spec, columns, driver, states=states))
 
 
 _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
@@ -70,4 +72,6 @@ _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
     "accumulation": accumulate,
     "watermark_merge": lambda vector, _: emitted_watermarks(vector),
     "watermark_gen": lambda vector, _: emitted_watermarks(vector),
+    "sort": sort,
+    "group_by_ts": lambda vector, engine: _window_agg(by_instant(vector), engine),
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanlight.errors import VectorError
+from fanlight.model.time.domain import TimeDomain
 from fanlight.model.triggers import (
     EVERY_UPDATE,
     After,
@@ -23,7 +24,6 @@ from fanlight.model.triggers import (
     Until,
     samza_policies,
 )
-from fanlight.model.windows import TimeDomain
 from fanlight.testing.vectors.adopt import NotAdoptedError
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import length
@@ -103,8 +103,7 @@ def _policies(declared: Mapping[str, Any]) -> Trigger:
         return AtWatermark(early, Never() if late is None else late)
     if early is None:
         return AtWatermark(late=EVERY_UPDATE if late is None else late)
-    policies = samza_policies(early=early)
-    return policies if late is None else InOrder((policies, Repeat(late)))
+    return samza_policies(early=early, full_size=AtWatermark(late=None), late=late)
 
 
 def _at_watermark(body: Any) -> Trigger:

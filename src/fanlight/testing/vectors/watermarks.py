@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanlight.errors import VectorError
-from fanlight.model.duration import Duration
-from fanlight.model.timestamp import START_OF_TIME
-from fanlight.model.watermarks import BoundedDisorder, Combine, Explicit, Several, WatermarkStrategy
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import START_OF_TIME
+from fanlight.model.time.watermarks import BoundedDisorder, Combine, Explicit, Several, WatermarkStrategy
 from fanlight.testing.vectors.adopt import NotAdoptedError
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import length, moment

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from fanlight.errors import VectorError
-from fanlight.model.counting import Counting, Scope
-from fanlight.model.cumulating import Cumulating
-from fanlight.model.custom import Assign, Custom
-from fanlight.model.kinds import WindowKind
-from fanlight.model.sessions import Session
-from fanlight.model.sliding import Anchor, Sliding
-from fanlight.model.timestamp import END_OF_TIME, Timestamp
-from fanlight.model.windows import Global, Hopping, TimeDomain, Tumbling
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
+from fanlight.model.windows.counting import Counting, Scope
+from fanlight.model.windows.cumulating import Cumulating
+from fanlight.model.windows.custom import Assign, Custom
+from fanlight.model.windows.global_window import Global
+from fanlight.model.windows.hopping import Hopping
+from fanlight.model.windows.kind import WindowKind
+from fanlight.model.windows.session import Session
+from fanlight.model.windows.sliding import Anchor, Sliding
+from fanlight.model.windows.tumbling import Tumbling
 from fanlight.testing.vectors.adopt import NotAdoptedError
 from fanlight.testing.vectors.derived import GAP
 from fanlight.testing.vectors.load import Vector

@@ -1,0 +1,1 @@
+"""Grouping of rows: keys as codes, pairs of codes, equal rows, tables of columns."""

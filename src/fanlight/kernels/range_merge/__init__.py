@@ -1,0 +1,1 @@
+"""Many ranges of rows merged at once."""

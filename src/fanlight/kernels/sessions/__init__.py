@@ -1,0 +1,1 @@
+"""The arithmetic of sessions: intervals are clustered, chained and cut."""

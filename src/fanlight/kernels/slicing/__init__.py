@@ -1,0 +1,1 @@
+"""The time axis is cut into slices, and windows are merged from slices."""

@@ -1,0 +1,58 @@
+"""Approximate aggregates: they keep a sketch of bounded size instead of the values.
+
+The same records in the same bundles give the same sketch, byte for byte: no random numbers are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanlight.errors import SpecError
+from fanlight.model.aggregates.aggregate import Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxCountDistinct(Aggregate):
+    """How many different non-null values, nearly: exact for few, within a few percent for many."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxQuantile(Aggregate):
+    """The value at place `q * n` in order, nearly; exactly among a few hundred. NaN is the greatest."""
+
+    q: float = 0.5
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        if not 0 <= self.q <= 1:
+            raise SpecError(f"ApproxQuantile: `q` ({self.q}) must be from 0 to 1. Use 0.5 for the median.")
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyHitters(Aggregate):
+    """The `n` most frequent values and how often they came, nearly; most frequent first."""
+
+    n: int = 10
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        if self.n < 1:
+            raise SpecError(
+                f"HeavyHitters: `n` ({self.n}) must be at least 1; an empty list says nothing. "
+                "Use heavy_hitters('product', 10)."
+            )
+
+
+def approx_count_distinct(column: str) -> ApproxCountDistinct:
+    """How many different values `column` has, nearly."""
+    return ApproxCountDistinct(column)
+
+
+def approx_quantile(column: str, q: float) -> ApproxQuantile:
+    """The quantile `q` of `column`, nearly."""
+    return ApproxQuantile(column, q)
+
+
+def heavy_hitters(column: str, n: int) -> HeavyHitters:
+    """The `n` most frequent values of `column`, nearly."""
+    return HeavyHitters(column, n)

@@ -1,0 +1,50 @@
+"""Several aggregates as one: a struct with a field for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fanlight.errors import SpecError
+from fanlight.model.aggregates.aggregate import Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Composite(Aggregate):
+    """A struct of several aggregates; each sees its own columns and keeps its own rules."""
+
+    parts: tuple[tuple[str, Aggregate], ...] = ()
+    takes: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        if self.column is not None:
+            raise SpecError(
+                f"Composite: `column` ({self.column!r}) belongs to its parts. Use composite(n=count({self.column!r}))."
+            )
+        names = [name for name, _ in self.parts]
+        if not names or len(set(names)) < len(names):
+            raise SpecError(
+                f"Composite: `parts` ({', '.join(names) or 'none'}) must be at least one, each with a name of its own. "
+                "Use composite(n=count(), total=sum('price'))."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all parts, each once."""
+        return tuple(dict.fromkeys(name for _, part in self.parts for name in part.columns))
+
+    @property
+    def heeds_arrival(self) -> bool:
+        """Whether it matters to one of the parts."""
+        return any(part.heeds_arrival for _, part in self.parts)
+
+    @property
+    def needs_messages(self) -> bool:
+        """Whether one of the parts needs them."""
+        return any(part.needs_messages for _, part in self.parts)
+
+
+def composite(**aggregates: Aggregate) -> Composite:
+    """One struct of several aggregates: `composite(least=min("price"), greatest=max("price"))`."""
+    return Composite(parts=tuple(aggregates.items()))

@@ -1,0 +1,173 @@
+"""The words by which documents name what they hold, such as `Hopping`.
+
+A word that was written once stays: manifests and snapshots have it. A class may be renamed; its word may not.
+"""
+
+from __future__ import annotations
+
+from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.approximate import ApproxCountDistinct, ApproxQuantile, HeavyHitters
+from fanlight.model.aggregates.code import UserAggregate, UserFold, UserReduce
+from fanlight.model.aggregates.composed import Composite
+from fanlight.model.aggregates.paired import ArgMax, ArgMin, TopByKey, WeightedAvg
+from fanlight.model.aggregates.single import (
+    AllTrue,
+    AnyTrue,
+    Avg,
+    Count,
+    CountDistinct,
+    Distinct,
+    First,
+    Histogram,
+    JoinedText,
+    Last,
+    Listed,
+    Max,
+    Min,
+    Mode,
+    Quantile,
+    Sorted,
+    StdDev,
+    Sum,
+    Top,
+    Variance,
+)
+from fanlight.model.changes import Changes
+from fanlight.model.continuation import Continuation
+from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where
+from fanlight.model.retention import Retention
+from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
+from fanlight.model.sort import SortSpec
+from fanlight.model.spec import WindowSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import BoundedDisorder, Combine, Control, Explicit, FixedDistance, Several
+from fanlight.model.triggers import (
+    After,
+    AfterDelay,
+    AllOf,
+    AnyOf,
+    AtExpiry,
+    AtWatermark,
+    Every,
+    InOrder,
+    Never,
+    OnSignal,
+    Repeat,
+    Until,
+)
+from fanlight.model.windows.calendar import Calendar, CalendarUnit
+from fanlight.model.windows.counting import Counting, Scope
+from fanlight.model.windows.cumulating import Cumulating
+from fanlight.model.windows.custom import Custom
+from fanlight.model.windows.global_window import Global
+from fanlight.model.windows.hopping import Hopping
+from fanlight.model.windows.same import Same
+from fanlight.model.windows.session import Session
+from fanlight.model.windows.sliding import Anchor, Sliding
+from fanlight.model.windows.tumbling import Tumbling
+from fanlight.model.windows.window import Window
+
+WORDS: dict[str, type] = {
+    # windows
+    "Calendar": Calendar,
+    "CalendarUnit": CalendarUnit,
+    "Counting": Counting,
+    "Scope": Scope,
+    "Cumulating": Cumulating,
+    "Custom": Custom,
+    "Global": Global,
+    "Hopping": Hopping,
+    "Same": Same,
+    "Session": Session,
+    "Anchor": Anchor,
+    "Sliding": Sliding,
+    "Tumbling": Tumbling,
+    "Window": Window,
+    # time
+    "TimeDomain": TimeDomain,
+    "Duration": Duration,
+    "BoundedDisorder": BoundedDisorder,
+    "Combine": Combine,
+    "Control": Control,
+    "Explicit": Explicit,
+    "FixedDistance": FixedDistance,
+    "Several": Several,
+    # triggers
+    "After": After,
+    "AfterDelay": AfterDelay,
+    "AllOf": AllOf,
+    "AnyOf": AnyOf,
+    "AtExpiry": AtExpiry,
+    "AtWatermark": AtWatermark,
+    "Every": Every,
+    "InOrder": InOrder,
+    "Never": Never,
+    "OnSignal": OnSignal,
+    "Repeat": Repeat,
+    "Until": Until,
+    # aggregates
+    "Aggregate": Aggregate,
+    "ApproxCountDistinct": ApproxCountDistinct,
+    "ApproxQuantile": ApproxQuantile,
+    "HeavyHitters": HeavyHitters,
+    "UserAggregate": UserAggregate,
+    "UserFold": UserFold,
+    "UserReduce": UserReduce,
+    "Composite": Composite,
+    "ArgMax": ArgMax,
+    "ArgMin": ArgMin,
+    "TopByKey": TopByKey,
+    "WeightedAvg": WeightedAvg,
+    "AllTrue": AllTrue,
+    "AnyTrue": AnyTrue,
+    "Avg": Avg,
+    "Count": Count,
+    "CountDistinct": CountDistinct,
+    "Distinct": Distinct,
+    "First": First,
+    "Histogram": Histogram,
+    "JoinedText": JoinedText,
+    "Last": Last,
+    "Listed": Listed,
+    "Max": Max,
+    "Min": Min,
+    "Mode": Mode,
+    "Quantile": Quantile,
+    "Sorted": Sorted,
+    "StdDev": StdDev,
+    "Sum": Sum,
+    "Top": Top,
+    "Variance": Variance,
+    # preparation
+    "Preparation": Preparation,
+    "Where": Where,
+    "Select": Select,
+    "Extract": Extract,
+    "Intake": Intake,
+    "Tag": Tag,
+    # the specs
+    "Accumulation": Accumulation,
+    "FiringTime": FiringTime,
+    "Op": Op,
+    "Timing": Timing,
+    "Retention": Retention,
+    "Closing": Closing,
+    "LateBy": LateBy,
+    "LateSessions": LateSessions,
+    "OnTime": OnTime,
+    "Semantics": Semantics,
+    "TimeUnit": TimeUnit,
+    "Changes": Changes,
+    "Continuation": Continuation,
+    "WindowSpec": WindowSpec,
+    "NormalizeSpec": NormalizeSpec,
+    "SortSpec": SortSpec,
+}
+"""Every class of the model that can stand in a document, by its word."""
+
+WORD_OF: dict[type, str] = {kind: word for word, kind in WORDS.items()}
+"""The word of each of them."""

@@ -1,0 +1,1 @@
+"""Times, lengths of time, and how a watermark follows them."""

@@ -1,0 +1,31 @@
+"""Bind a spec to its input columns: operators are registered here."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import pyarrow as pa
+
+from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.sort import SortSpec
+from fanlight.model.spec import WindowSpec
+from fanlight.operators.normalize.operator import bind_normalize
+from fanlight.operators.operator import BoundSpec
+from fanlight.operators.sort.operator import bind_sort
+from fanlight.operators.window.aggregate import bind_window
+
+
+@singledispatch
+def bind(spec: Any, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # noqa: ARG001 -- rows that always tell all
+    """A spec bound to the columns of its input: every name looked up, every type checked, every kernel chosen.
+
+    A user's own spec binds itself. `lean` leaves out result columns that would be the same in every row.
+    """
+    bound: BoundSpec = spec.bind(schema)
+    return bound
+
+
+bind.register(WindowSpec, bind_window)
+bind.register(SortSpec, bind_sort)
+bind.register(NormalizeSpec, bind_normalize)

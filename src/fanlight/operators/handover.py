@@ -1,0 +1,96 @@
+"""From one stage to the next: the rows that a stage emits become the records of the stage that follows.
+
+    stage 1   records ─► rows ─┐
+                               ▼
+    stage 2                 records ─► rows
+
+A step is handed on whole: its rows are one bundle of the next stage, and then the next stage acts on the watermark that
+the stage before hands on (`StreamSpec.hands_on`). Rows judged by the watermark before that are on time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START, WINDOW_TIME
+from fanlight.model.firing import FiringTime
+from fanlight.model.spec import WindowSpec
+from fanlight.model.stream_spec import StreamSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """How rows of one stage become records of the next. Firings are flat then: their window is columns.
+
+    Rows that are just columns are handed on as they are.
+    """
+
+    columns: tuple[str, ...] = ()
+    """The columns that a firing gets: of its window, its time, its operation, the row. None for rows without windows.
+    """
+    tick: int = 1
+    """How far before its end the last instant of a window is."""
+    stamped: bool = False
+    """Whether a firing says its time itself."""
+
+    @staticmethod
+    def of(before: StreamSpec, after: StreamSpec) -> Handover:
+        """How the rows of `before` become records of `after`."""
+        if not isinstance(before, WindowSpec):
+            return Handover()
+        if after.time in (WINDOW_START, WINDOW_END):  # it goes by the windows of `before`
+            changed = () if after.changes is None else (OP,)
+            return Handover((WINDOW_START, WINDOW_END, *changed, ROW))
+        changes = (OP,) if before.continuation.changes is not None else ()
+        own = (*before.keys, *(name for name, _ in before.aggregates))
+        row = (ROW,) if ROW in after.columns and ROW not in own else ()
+        columns = (WINDOW_START, WINDOW_END, WINDOW_TIME, *changes, *row)
+        return Handover(columns, before.tick.micros, before.firing_time is not FiringTime.END)
+
+    @property
+    def reads_panes(self) -> bool:
+        """Whether firings must say more of themselves than their window."""
+        return self.stamped or OP in self.columns
+
+    def schema(self, result: pa.Schema) -> pa.Schema:
+        """The columns of the records, from those of the rows."""
+        if not self.columns:
+            return result
+        own = _own(result)
+        bound = result.field("window").type.field("start").type
+        types = {WINDOW_START: bound, WINDOW_END: bound, WINDOW_TIME: bound, OP: pa.string(), ROW: pa.struct(own)}
+        return pa.schema([*own, *(pa.field(name, types[name]) for name in self.columns)])
+
+    def records(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows as records of the next stage."""
+        if not self.columns:
+            return rows
+        own = [rows.column(field.name) for field in _own(rows.schema)]
+        return pa.record_batch(
+            [*own, *(self._column(name, rows) for name in self.columns)], schema=self.schema(rows.schema)
+        )
+
+    def _column(self, name: str, rows: pa.RecordBatch) -> pa.Array:
+        """One of the columns that a firing gets."""
+        match name:
+            case "window_start":
+                starts = pc.struct_field(rows.column("window"), "start")
+                return starts.fill_null(pa.scalar(0, pa.int64()).cast(starts.type))  # only a global window has none
+            case "window_end":
+                return pc.struct_field(rows.column("window"), "end")
+            case "window_time" if self.stamped:
+                return pc.struct_field(rows.column("pane"), "time")
+            case "window_time":
+                ends = pc.struct_field(rows.column("window"), "end")
+                return pc.subtract(ends.view(pa.int64()), self.tick).view(ends.type)
+            case "op":
+                return pc.struct_field(rows.column("pane"), "op")
+        own = _own(rows.schema)
+        return pa.StructArray.from_arrays([rows.column(field.name) for field in own], fields=own)
+
+
+def _own(result: pa.Schema) -> list[pa.Field]:
+    return [field for field in result if field.name not in ("window", "pane")]

@@ -1,0 +1,1 @@
+"""Normalize: changes become changes of which every delete has its row."""

@@ -1,1 +1,0 @@
-"""Windows that each key has for itself: panes kept by where they end."""

@@ -1,0 +1,1 @@
+"""The windowed aggregate: one folder or file for each kind of window."""

@@ -1,0 +1,1 @@
+"""Aligned windows: all keys share them, and they are built from slices."""

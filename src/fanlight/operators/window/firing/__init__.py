@@ -1,0 +1,1 @@
+"""From panes to rows: evaluate triggers, compute values, write changes."""

@@ -1,0 +1,1 @@
+"""Sliding windows: one for each distinct set of records of a key that lie close together."""

@@ -1,0 +1,1 @@
+"""Fanlight's files beside Spark's in a checkpoint: the manifest, the lock, the signals."""

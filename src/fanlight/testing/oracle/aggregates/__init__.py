@@ -1,0 +1,1 @@
+"""Every aggregate, from scratch."""

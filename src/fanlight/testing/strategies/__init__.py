@@ -1,0 +1,1 @@
+"""What hypothesis draws: specs, pipelines and scripts."""

@@ -1,0 +1,277 @@
+"""Hypothesis strategies for pipelines of several stages: two to four of them, and a script for the first.
+
+A stage reads what the one before gives: its keys, its aggregates and the bounds and times of its windows. So each is
+drawn over the columns that are there by then. What is computed on the way is exact, because later stages group by it;
+the last stage computes anything.
+
+Where a calendar is among the stages, all of it is moved to where clocks are changed, see `strategies.calendar`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from fanlight.model import aggregates as agg
+from fanlight.model.aggregates import Aggregate
+from fanlight.model.firing import Accumulation, FiringTime
+from fanlight.model.semantics import Closing
+from fanlight.model.sort import SortSpec
+from fanlight.model.spec import WindowSpec
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.domain import TimeDomain
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import BoundedDisorder, Explicit, WatermarkStrategy
+from fanlight.model.triggers import AtExpiry, AtWatermark
+from fanlight.model.windows.calendar import Calendar
+from fanlight.model.windows.counting import Counting, Scope
+from fanlight.model.windows.kind import WindowKind
+from fanlight.model.windows.session import Session
+from fanlight.model.windows.sliding import Anchor, Sliding
+from fanlight.model.windows.tumbling import Tumbling
+from fanlight.testing.oracle.graph import as_input
+from fanlight.testing.script import Step
+from fanlight.testing.strategies import calendar as strategies_calendar
+from fanlight.testing.strategies.kinds import EVENT, calendars, countings, cumulatings, sessions, slidings
+from fanlight.testing.strategies.scripts import DISORDER, scripts
+from fanlight.testing.strategies.specs import (
+    TIMES,
+    among,
+    clocked,
+    common_triggers,
+    durations,
+    lasting_triggers,
+    latenesses,
+    semantics,
+    triggers,
+    windows,
+)
+
+Columns = dict[str, str]
+"""The columns that a stage can read, each with what it holds: text, flag, whole, number or time."""
+
+SOURCE: Columns = {"k": "text", "v": "whole", "f": "number", "b": "flag"}
+"""The columns of the records, besides their time."""
+
+MOST_STAGES = 4
+_QUIET = WindowSpec("ts", Tumbling(Duration(1)), (("n", agg.count()),))
+"""Scripts are drawn for a spec that waits for no signal: nobody gives one to a pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A pipeline of several stages, and the steps for its first."""
+
+    specs: tuple[StreamSpec, ...]
+    steps: tuple[Step, ...]
+
+
+@st.composite
+def graphs(draw: DrawFn, *, told: bool = False, calm: bool = False, retracting: bool = False) -> Graph:
+    """Stages and a script.
+
+    With `told` the script says the watermark; otherwise it follows the records, and every step has some. In a calm
+    graph all records are inside the delay of the first stage, and its last rows do not depend on the bundles. With
+    `retracting` windows too may follow a stage that takes rows back; a sort always may.
+    """
+    strategy = draw(_strategies(told=told, calm=calm))
+    ordered = draw(st.lists(st.sampled_from([False, False, False, True]), min_size=2, max_size=MOST_STAGES))
+    specs: list[StreamSpec] = []
+    columns, given = SOURCE, {"time": "ts", "unit": TimeUnit.MICROSECONDS, "watermark": strategy, "lateness": None}
+    for sorts, after in zip(ordered, [*ordered[1:], None], strict=True):
+        brings = retracting and after is False and draw(st.booleans())
+        windowed = _aggregations(columns, given, after=after, calm=calm, brings=brings)
+        spec = draw(_sorts(columns, given) if sorts else windowed)
+        specs.append(spec)
+        if after is not None:
+            changes = spec.continuation.changes
+            columns, given = _onward(spec, columns), {**as_input(spec), "changes": changes}
+    steps = draw(scripts(_QUIET, calm=calm))
+    return _placed(Graph(tuple(specs), tuple(steps if told else _sourced(steps, calm=calm))))
+
+
+def _strategies(*, told: bool, calm: bool) -> SearchStrategy[WatermarkStrategy]:
+    if told:
+        return st.just(Explicit())
+    if calm:
+        return st.just(BoundedDisorder(Duration(2 * DISORDER)))
+    return st.builds(BoundedDisorder, durations(0, 12), st.booleans())
+
+
+def _sorts(columns: Columns, given: Mapping[str, Any]) -> SearchStrategy[StreamSpec]:
+    """Rows in order, by time and some of the columns; with keys or without."""
+    names = [name for name in columns if name != given["time"]]
+    read = {"changes": None, **given}
+    read = {name: read[name] for name in ("time", "unit", "watermark", "changes")}
+    some = st.lists(st.sampled_from(names), max_size=2, unique=True).map(tuple)
+    return st.builds(SortSpec, keys=some, ties=some, total=st.booleans(), **{k: st.just(v) for k, v in read.items()})
+
+
+@st.composite
+def _aggregations(
+    draw: DrawFn, columns: Columns, given: Mapping[str, Any], *, after: bool | None, calm: bool, brings: bool
+) -> WindowSpec:
+    """Windows of any kind that can stand here, over the columns that are there.
+
+    `after` says whether a sort follows; `brings` asks for changes as windows take them.
+    """
+    last, changes = after is None, given.get("changes")
+    window, default = draw(_shared() if changes else _kinds(columns, last=last, calm=calm)), given["lateness"]
+    spec: dict[str, Any] = {
+        **{name: given[name] for name in ("time", "unit", "watermark")},
+        "changes": changes,
+        "window": window,
+        "keys": draw(_keys(columns)),
+        "aggregates": _named(draw(_computed(columns, exact=not last, calm=calm)), columns),
+        "trigger": draw(among(common_triggers(), common_triggers(), lasting_triggers(), triggers())),
+        "accumulation": draw(st.sampled_from(Accumulation)),
+        "updated_only": draw(st.sampled_from([False, False, True])),
+        "lateness": draw(latenesses() if default is None else st.just(default) | latenesses()),
+        "semantics": replace(draw(semantics()), earliest_start=None),
+        "firing_time": draw(st.sampled_from(FiringTime)),
+        "tick": given["tick"] if "tick" in given else draw(st.sampled_from([Duration(1), Duration(3)])),
+    }
+    if window.domain is not TimeDomain.EVENT or calm:
+        spec["lateness"] = Duration(0)
+    if calm:
+        return _once(spec)
+    if changes or brings:
+        return _retracting(spec, last=last)
+    return _declarable(spec) if last else _followable(spec, changes=after is True)
+
+
+def _kinds(columns: Columns, *, last: bool, calm: bool) -> SearchStrategy[WindowKind]:
+    """Kinds whose results have a time; at the end of a pipeline also those whose results have none."""
+    domains = EVENT if calm else TIMES
+    cut = windows(domains, gaps=not calm).filter(lambda kind: last or kind.has_ends)
+    slid = among(*(slidings(anchor, domains) for anchor in Anchor))
+    own = among(sessions(domains), sessions(domains, limits="b" in columns), slid)  # a flag may end a session
+    counted = [among(*map(countings, Scope))] if last and not calm else []
+    return among(own, own, cumulatings(domains), calendars(domains), *counted, cut, cut, cut)
+
+
+def _shared() -> SearchStrategy[WindowKind]:
+    """Windows of event time that all keys share: those that take changes."""
+    return among(cumulatings(EVENT), calendars(EVENT), windows(EVENT).filter(lambda kind: kind.has_ends))
+
+
+def _retracting(spec: dict[str, Any], *, last: bool) -> WindowSpec:
+    """The spec of a stage that takes changes, or brings such as windows take: each row is taken back as it was."""
+    said = {**spec, "firing_time": FiringTime.END}
+    if not last or spec["accumulation"] is Accumulation.DISCARDING:
+        said["accumulation"] = Accumulation.RETRACTING
+    return _declarable(said)
+
+
+def _declarable(spec: dict[str, Any]) -> WindowSpec:
+    """The spec, or the nearest one that is not refused."""
+    window, said = spec["window"], spec
+    has_owners = not (isinstance(window, Sliding) or (isinstance(window, Session) and window.has_limits))
+    if not has_owners and spec["accumulation"] is Accumulation.DISCARDING:
+        said = {**said, "accumulation": Accumulation.RETRACTING}
+    if isinstance(window, Counting) and window.per is Scope.KEY:
+        said = {**said, "trigger": clocked(spec["trigger"])}
+    return WindowSpec(**said)
+
+
+def _followable(spec: dict[str, Any], *, changes: bool) -> WindowSpec:
+    """The nearest spec that can be followed. Without `changes` rows stay: a pane discards, or fires once.
+
+    Windows that come and go with their records are taken back.
+    """
+    if not spec["window"].is_aligned:
+        made = _declarable({**spec, "accumulation": Accumulation.RETRACTING})
+        return _stamped(made) if made.fires_once or changes else _once(spec)
+    return _stamped(WindowSpec(**(spec if changes else {**spec, "accumulation": Accumulation.DISCARDING})))
+
+
+def _once(spec: dict[str, Any]) -> WindowSpec:
+    """The spec with a trigger that fires once, when its window closes, or is final where there is lateness."""
+    rules = spec["semantics"]
+    rules = replace(rules, closing=Closing.IF_NEW, expires_after_horizon=rules.closes_after_end)
+    trigger = AtExpiry() if spec["lateness"].micros else AtWatermark()
+    once = {"semantics": rules, "trigger": trigger, "accumulation": Accumulation.ACCUMULATING, "updated_only": False}
+    return _stamped(WindowSpec(**{**spec, **once}))
+
+
+def _stamped(spec: WindowSpec) -> WindowSpec:
+    """The spec, stamped with a record only where windows have a greatest length."""
+    return spec if spec.window.span is not None else replace(spec, firing_time=FiringTime.END)
+
+
+def _keys(columns: Columns) -> SearchStrategy[tuple[str, ...]]:
+    """Columns to group by; not the bounds of windows, which the next results have again."""
+    some = [name for name, holds in columns.items() if holds in ("text", "flag", "whole")]
+    return st.lists(st.sampled_from(some), max_size=2, unique=True).map(tuple) if some else st.just(())
+
+
+def _computed(columns: Columns, *, exact: bool, calm: bool) -> SearchStrategy[list[Aggregate]]:
+    """A few aggregates of these columns. Those that look at the order of arrival are none of a calm graph."""
+    pool: list[Aggregate] = [agg.count()]
+    for name, holds in columns.items():
+        pool += [agg.count(name), agg.min(name), agg.max(name)] if holds not in ("flag", "text") else []
+        pool += [agg.sum(name)] if holds in ("whole", "number") else []
+        pool += [agg.first(name), agg.last(name)] if not calm else []
+        pool += [agg.any(name), agg.all(name)] if holds == "flag" else []
+        if not exact:
+            pool += [agg.count_distinct(name), agg.list(name), agg.top(name, 2)] if holds != "flag" else []
+            pool += [agg.avg(name), agg.median(name), agg.variance(name)] if holds in ("whole", "number") else []
+    return st.lists(st.sampled_from(pool), min_size=1, max_size=3)
+
+
+def _named(taken: list[Aggregate], columns: Columns) -> tuple[tuple[str, Aggregate], ...]:
+    """Aggregates by names that no column has yet, so that any of them can be a key beside these."""
+    names = (f"a{place}" for place in range(len(columns) + len(taken)))
+    return tuple(zip((name for name in names if name not in columns), taken, strict=False))
+
+
+def _onward(spec: StreamSpec, columns: Columns) -> Columns:
+    """The columns of the records that a stage hands on."""
+    if not isinstance(spec, WindowSpec):
+        return columns
+    own = {name: columns[name] for name in spec.keys}
+    own |= {name: _holds(one, columns) for name, one in spec.aggregates}
+    return {**own, "window_start": "time", "window_end": "time", "window_time": "time"}
+
+
+def _holds(one: Aggregate, columns: Columns) -> str:
+    return "whole" if isinstance(one, agg.Count) else columns[str(one.column)]
+
+
+def _sourced(steps: list[Step], *, calm: bool) -> list[Step]:
+    """The steps that a source can say: each has records, and all have a clock or none has."""
+    clocked = not calm and steps[0].clock is not None
+    clock = steps[0].clock or 0
+    found = []
+    for step in steps[:-1]:
+        clock = max(clock, clock if step.clock is None else step.clock)
+        if step.records:
+            found.append(Step(records=step.records, clock=clock if clocked else None))
+    return [*found, steps[-1]]
+
+
+def _placed(graph: Graph) -> Graph:
+    """The graph where clocks are changed, if it has a calendar: a few microseconds become hours or days."""
+    found = [spec.window for spec in graph.specs if isinstance(spec, WindowSpec) and isinstance(spec.window, Calendar)]
+    if not found:
+        return graph
+    origin, pace = strategies_calendar.ORIGINS[found[0].zone], strategies_calendar.PACES[found[0].unit]
+    specs = tuple(_slower(spec, pace) for spec in graph.specs)
+    return Graph(specs, tuple(strategies_calendar.moved(step, origin, pace) for step in graph.steps))
+
+
+def _slower(value: Any, pace: int) -> Any:
+    """A spec with every duration in it longer, but for the tick, which is how exact times are."""
+    if isinstance(value, Duration):
+        return value if value.is_forever else Duration(value.micros * pace)
+    if isinstance(value, tuple):
+        return tuple(_slower(one, pace) for one in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    said = {field.name: getattr(value, field.name) for field in fields(value) if field.name != "tick"}
+    return replace(value, **{name: _slower(one, pace) for name, one in said.items()})
