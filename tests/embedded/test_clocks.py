@@ -70,6 +70,19 @@ def test_in_processing_time_a_record_without_a_clock_has_no_time() -> None:
     assert [reason for reason, _ in expected.step(Step(records=(order(1),))).dead_letters] == [Reason.NULL_TIME]
 
 
+def test_the_first_records_are_judged_by_the_clock_before_them() -> None:
+    """Also where that clock came before any columns were known: at clock 1 the instant 0 is over, and 1 is not."""
+    over = fl.Semantics(clock_instant_is_over=True)
+    spec = BY_HAND.window(fl.session("1 us", domain="processing")).semantics(over).agg(n=fl.count()).spec
+    operator = fl.WindowOperator(spec)
+    operator.advance(clock=0)
+    assert (operator.watermark, operator.clock) == (1, 0)
+    operator.add([order(1)], clock=1)
+    operator.end()
+    assert operator.take().column("n").to_pylist() == [1]
+    assert reasons(operator) == []
+
+
 def test_an_input_is_silent_from_the_first_clock_on() -> None:
     """It spoke before there was a clock, so its silence is not as long as the clock is old."""
     idle = fl.several({"left": fl.Explicit(), "right": fl.Explicit()}, idle="5 s")

@@ -121,10 +121,11 @@ class TestSteps:
 
     def test_before_anything_there_is_nothing(self) -> None:
         operator = TOTALS.operator()
+        assert operator.watermark == START_OF_TIME
         operator.end()
         assert operator.take().num_rows == 0
         assert counts(operator) == (0, 0, 0, 0)
-        assert operator.watermark == START_OF_TIME
+        assert operator.watermark == END_OF_TIME  # as it is with columns
         assert not operator.is_bound
         with pytest.raises(fl.EngineError, match=r"knows no columns yet\. Add records, or give it"):
             operator.windows()

@@ -176,8 +176,8 @@ class Shard:
         if self._outbox is not None:
             self._outbox.cut(standing.rows)
         self.bound, self.books = standing.bound, standing.books
+        self._let_time_pass()
         if self.books is None:
-            self.watermark = self.clock = START_OF_TIME
             self.arrived, self.steps, self.operator = 0, 0, None
         else:
             self.reload()
@@ -185,18 +185,18 @@ class Shard:
         self._before = self._after = None
 
     def reload(self) -> None:
-        """Rebuild everything from the store, as after a restart."""
+        """Rebuild everything from the store, as after a restart.
+
+        Before the first step the store has no time: the operator starts with the time that has passed for this shard.
+        """
         assert self.bound is not None
         index = _read_index(self.store)
-        self.watermark = index.get("watermark", START_OF_TIME)
-        self.clock = index.get("clock", START_OF_TIME)
+        self.watermark = index.get("watermark", self.watermark)
+        self.clock = index.get("clock", self.clock)
         self.arrived = index.get("arrived", 0)
         self.steps = index.get("steps", 0)
         books = self.require_books()
         books.restore(index.get("accounting", {}), index.get("inputs", {}))
-        if not self.steps:  # the operator starts with the time that had passed before its first step
-            reached = END_OF_TIME if self._ended else self._reached(None)
-            self.watermark, self.clock = max(self.watermark, reached), max(self.clock, self.inputs.clock)
         self.operator = self.bound.make(self.store, books)
 
     def snapshot(self) -> bytes:
@@ -263,13 +263,19 @@ class Shard:
         return rows
 
     def _listen(self, arrivals: Sequence[Arrival], *, ends: bool) -> list[pa.RecordBatch]:
-        """A step of a shard without columns: it only notes watermark, clock and signal."""
+        """A step of a shard without columns: time passes, and the signal is noted."""
         self._ended = self._ended or ends
         for arrival in arrivals:
             self.inputs.hear(arrival.said)
             self.inputs.watermarks.tick(self.inputs.clock)
             self.inputs.hear_watermark(arrival.said)
+        self._let_time_pass()
         return []
+
+    def _let_time_pass(self) -> None:
+        """Move to the watermark and the clock that were said, while there is no operator to act on them."""
+        self.watermark = END_OF_TIME if self._ended else self._reached(None)
+        self.clock = self.inputs.clock
 
     def _bundle(self, arrival: Arrival, came: CheckedBatch, first: int) -> Bundle:
         """The bundle of an input: records that are new and fit, with their times and the watermarks that judge them."""
