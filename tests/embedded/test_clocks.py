@@ -70,6 +70,13 @@ def test_in_processing_time_a_record_without_a_clock_has_no_time() -> None:
     assert [reason for reason, _ in expected.step(Step(records=(order(1),))).dead_letters] == [Reason.NULL_TIME]
 
 
+def test_a_column_that_gets_its_type_does_not_lose_the_clock_that_came_with_it() -> None:
+    operator = WINDOWED.agg(n=fl.count()).operator()
+    operator.add([{**order(1), "note": None}], clock=1 * S)
+    operator.add([{**order(2), "note": "x"}], clock=5 * S)
+    assert operator.clock == 5 * S
+
+
 def test_the_first_records_are_judged_by_the_clock_before_them() -> None:
     """Also where that clock came before any columns were known: at clock 1 the instant 0 is over, and 1 is not."""
     over = fl.Semantics(clock_instant_is_over=True)

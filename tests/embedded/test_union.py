@@ -134,6 +134,17 @@ class TestSteps:
         operator.add_all([brought("web", 62), brought("shop", 200)])
         assert operator.take().column("n").to_pylist() == [3]
 
+    def test_an_input_may_give_a_type_to_a_column_that_had_none_in_another(self) -> None:
+        """What was counted of the first input in the same step stays counted."""
+        untyped = [{"ts": 1, "n": 1, "note": None}, {"ts": None, "n": 1, "note": None}]
+        typed = [{"ts": 2, "n": 1, "note": "x"}]
+        result = minutes(fl.union(web=stream(untyped, rows=2), shop=stream(typed)))
+        assert totals(result) == [2]
+        assert result.dead_letters.column("reason").to_pylist() == ["null_time"]
+        counted = result.accounting_by_input
+        assert (counted["web"].received, counted["web"].dead_letters, counted["shop"].accepted) == (2, 1, 1)
+        assert result.accounting.adds_up
+
     def test_rows_leave_while_the_inputs_are_read(self) -> None:
         def forever(step: int) -> Any:
             second = 0

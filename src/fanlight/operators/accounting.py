@@ -109,6 +109,12 @@ class Books:
             for name, count in {**Accounting().as_dict(), **found}.items():
                 setattr(book, name, count)
 
+    def carry_on(self, before: Books) -> None:
+        """Take over counts and letters of these books, of which a column had no type yet."""
+        self.restore(before.accounting.as_dict(), before.by_input())
+        for batch in before.letters.peek().cast(self.letters.schema).to_batches():
+            self.letters.add(batch)
+
     def _open(self) -> Iterator[Accounting]:
         """The books that a count goes into."""
         yield self.accounting

@@ -324,18 +324,16 @@ class Shard:
         if self.bound is None:
             self.bind(schema)
             return self.require_books()
-        books, typed = self.require_books(), self.bound.schema
-        if schema.equals(typed):
-            return books
-        typed = with_types(typed, schema, self.spec.columns)
+        if schema.equals(self.bound.schema):
+            return self.require_books()
+        typed = with_types(self.bound.schema, schema, self.spec.columns)
         if typed != self.bound.schema:
-            letters = books.letters.peek()
-            self._hold(bind(self.spec, typed))
-            books = self.require_books()
-            for batch in letters.cast(books.letters.schema).to_batches():
-                books.letters.add(batch)
+            before, self.bound = self.require_books(), bind(self.spec, typed)
+            self.books = self._new_books(self.bound)
+            self.books.carry_on(before)
+            self.operator = self.bound.make(self.store, self.books)
             keep_schema(self.store, typed)
-        return books
+        return self.require_books()
 
     def _reject(self, malformed: CheckedBatch, books: Books) -> None:
         reject_malformed(malformed, books, self.watermark)
@@ -343,12 +341,14 @@ class Shard:
             self._remarks.malformed(malformed)
 
     def _hold(self, bound: BoundSpec) -> None:
-        self.bound = bound
-        self.books = Books(bound.schema, of_times=bound.of_times, inputs=self.inputs.names)
+        self.bound, self.books = bound, self._new_books(bound)
         notes = _read_index(self.store).get("notes")
         if notes:
             self._recognise(notes)
         self.reload()
+
+    def _new_books(self, bound: BoundSpec) -> Books:
+        return Books(bound.schema, of_times=bound.of_times, inputs=self.inputs.names)
 
     def _recognise(self, notes: dict[str, Any]) -> None:
         """Restore the notes beside the state; the state of another pipeline is refused before anything changes."""

@@ -22,7 +22,7 @@ from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp,
 from fanlight.model.time.unit import TimeUnit
 from fanlight.operators.accounting import Books
 from fanlight.operators.ingest.columns import plain
-from fanlight.operators.ingest.conform import CheckedBatch
+from fanlight.operators.ingest.conform import CheckedBatch, conform
 from fanlight.operators.ingest.inputs import Offsets
 from fanlight.operators.preaggregator import PreAggregated
 
@@ -52,14 +52,18 @@ class Bundle:
 
     @staticmethod
     def concat(bundles: list[Bundle]) -> Bundle:
-        """The records of several inputs as one bundle, one input after the other."""
+        """The records of several inputs as one bundle, one input after the other.
+
+        The last one has the types of all: an input may give one to a column that had none in an earlier input.
+        """
         if len(bundles) == 1:
             return bundles[0]
         judged = [np.broadcast_to(one.watermarks, one.times.shape) for one in bundles]
         alike = {int(one.watermarks[0]) if len(one.watermarks) == 1 else None for one in bundles}
         watermarks = bundles[0].watermarks if len(alike) == 1 and None not in alike else np.concatenate(judged)
         times = np.concatenate([one.times for one in bundles])
-        return Bundle(pa.concat_batches([one.batch for one in bundles]), times, watermarks, bundles[0].first)
+        batches = [conform(one.batch, bundles[-1].batch.schema) for one in bundles]
+        return Bundle(pa.concat_batches(batches), times, watermarks, bundles[0].first)
 
     def where(self, mask: Bools) -> Bundle:
         """The records that `mask` keeps."""
