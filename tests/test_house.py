@@ -9,6 +9,7 @@ import inspect
 import re
 import runpy
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -136,6 +137,11 @@ class TestSources:
     @pytest.mark.parametrize("path", SOURCES, ids=named)
     def test_every_file_says_what_it_holds(self, path: Path) -> None:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{named(path)} has no docstring"
+
+    def test_no_class_has_the_name_of_another(self) -> None:
+        trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES]
+        names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+        assert [name for name, count in Counter(names).items() if count > 1 and not name.startswith("_")] == []
 
     @pytest.mark.parametrize("path", SOURCES, ids=named)
     def test_terminals_and_files_stay_in_their_rooms(self, path: Path) -> None:

@@ -13,7 +13,7 @@ from fanlight.model.changes import Changes
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.normalize import NormalizeSpec
-from fanlight.model.preparation import Intake, Preparation, select_of, text_of, where_of
+from fanlight.model.preparation import Intake, Preparation, Select, Where, select_of, text_of, where_of
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -155,7 +155,7 @@ class StreamWords(ABC):
             raise SpecError(
                 f"apply: {spec!r} is no spec of an operator. Give a class that derives from fanlight.extend.StreamSpec."
             )
-        stream = self.as_stream()
+        stream = self.as_stream().of_whole_rows(ZERO)
         about = {name: getattr(stream, name) for name in ("time", "keys", "watermark", "unit", "ahead")}
         if stream.changes is not None:
             about["changes"] = stream.changes
@@ -204,11 +204,34 @@ class Stream(StreamWords):
         if spec.window.takes_rows_only:
             rows = self.sort().as_stream()
             return replace(rows, keys=self.keys, tick=self.tick)
-        if self.changes.consistent:
+        stream = self.of_whole_rows(spec.keeps_rows_for)
+        if stream.changes is not None and stream.changes.consistent:
+            return stream
+        return stream.normalized(spec.keeps_rows_for)
+
+    def of_whole_rows(self, keep: Duration) -> Stream:
+        """This stream with every `where` over whole rows.
+
+        A change of a row that is known by unique columns need not say all of it: a delete may have nothing else, and an
+        update replaces a row of other values. So these are normalized before the first `where`.
+        """
+        steps = self.preparation.steps
+        place = next((place for place, step in enumerate(steps) if isinstance(step, Where)), None)
+        if place is None or self.changes is None or self.changes.consistent or not self.changes.unique:
             return self
-        said = (self.time, self.changes.unique or self.keys, self.changes, spec.keeps_rows_for)
-        normalized = self.complete(NormalizeSpec(*said, self.watermark, self.unit, self.ahead)).as_stream()
-        return replace(normalized, keys=self.keys, tick=self.tick, lateness=self.lateness)
+        time = self.time
+        for step in reversed(steps[place:]):
+            time = text_of(dict(step.columns)[time]) if isinstance(step, Select) else time
+        known = replace(self, time=time, preparation=Preparation(steps[:place]))
+        rows = known.normalized(keep)
+        return replace(rows, time=self.time, preparation=Preparation(steps[place:]), first_time=time)
+
+    def normalized(self, keep: Duration) -> Stream:
+        """The same changes, of which every delete has its row; rows are kept for `keep` to be found again."""
+        assert self.changes is not None
+        said = (self.time, self.changes.unique or self.keys, self.changes, keep)
+        changes = self.complete(NormalizeSpec(*said, self.watermark, self.unit, self.ahead)).as_stream()
+        return replace(changes, keys=self.keys, tick=self.tick, lateness=self.lateness)
 
     @property
     def is_on_spark(self) -> bool:

@@ -11,7 +11,7 @@ from fanlight.embedded.run import EmbeddedRun
 from fanlight.errors import SpecError
 from fanlight.model.preparation import Intake, Preparation, Tag
 from fanlight.model.stream_spec import StreamSpec
-from fanlight.model.time.duration import Duration, DurationLike
+from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.watermarks import Combine, Several
 from fanlight.operators.accounting import INPUT
 from fanlight.result import Reading, RowResult, completed
@@ -134,6 +134,11 @@ def _one_of(name: str, given: object) -> Stream:
     if stream.keys:
         raise SpecError(
             f"union: {name!r} has keys, and what follows the union groups it. Say key_by(…) after union(…)."
+        )
+    if stream.of_whole_rows(ZERO) is not stream:
+        raise SpecError(
+            f"union: {name!r} has a where(…) over changes that need not say all of their row. Say where(…) after "
+            "union(…): there it sees whole rows."
         )
     return stream
 

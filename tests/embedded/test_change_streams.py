@@ -328,3 +328,47 @@ def test_retracting_stages_over_a_changelog_give_what_the_net_rows_give() -> Non
         net = counted(left(changes))
         expected = [(0, len(net), sum(one[3] for one in net), max(one[4] for one in net))] if net else []
         assert rows(hours, "panes", "total", "dear") == expected, changes
+
+
+class TestWhere:
+    """Conditions see whole rows, whatever a change says of its row."""
+
+    CHANGES = (
+        change("+I", 1, 1, price=5),
+        change("+I", 2, 2, price=7),
+        change("+I", 3, 3, price=9),
+        change("+U", 1, 1, price=0),  # no longer meets the condition
+        change("-D", 2, 2, shop="", price=None),  # says its id alone
+    )
+
+    def test_windows_lose_a_row_that_no_longer_meets_the_condition(self) -> None:
+        kept = orders(list(self.CHANGES)).where(fl.col("price") > 0)
+        result = kept.window(fl.tumbling("1 minute")).agg(n=fl.count(), total=fl.sum("price"))
+        assert rows(result, "n", "total") == [(0, 1, 9)]
+        assert result.accounting.adds_up
+        assert result.accounting.filtered == 1, "the new values of the first order"
+
+    def test_so_do_sort_and_sessions(self) -> None:
+        kept = orders(list(self.CHANGES)).where(fl.col("price") > 0)
+        assert [row["id"] for row in kept.sort().table().to_pylist()] == [3]
+        assert rows(kept.window(fl.session("10 s")).agg(n=fl.count()), "n") == [(3, 1)]
+
+    def test_columns_may_be_renamed_before_and_after(self) -> None:
+        stream = orders(list(self.CHANGES)).select("op", "id", "shop", at="ts", cost="price")
+        kept = stream.where(fl.col("cost") > 0).select("op", "id", when="at", paid="cost")
+        assert kept.sort().table().to_pylist() == [{"id": 3, "when": 3, "paid": 9}]
+
+    def test_results_that_replace_each_other_are_taken_back_too(self) -> None:
+        """The first minute has one order of the shop at first, and two later: then it is no quiet minute any more."""
+        sold = [change(None, 1, 1), change(None, 61, 2), change(None, 2, 3)]
+        stream = fl.stream(sold, time="ts", unit="s", rows=1)
+        counted = stream.window(fl.tumbling("1 minute"), lateness="1 hour").agg(n=fl.count())
+        quiet = counted.where(fl.col("n") < 2).window(fl.tumbling("1 hour")).agg(quiet=fl.count())
+        assert [row["quiet"] for row in quiet.table().to_pylist()] == [1]
+
+    def test_in_a_union_it_comes_after_the_union(self) -> None:
+        one, other = orders([]), orders([])
+        with pytest.raises(fl.SpecError, match=r"'web' has a where\(…\) over changes .* Say where\(…\) after union"):
+            fl.union(web=one.where(fl.col("price") > 0), shop=other)
+        together = fl.union(web=orders(list(self.CHANGES)), shop=other).where(fl.col("price") > 0)
+        assert [row["id"] for row in together.sort().table().to_pylist()] == [3]

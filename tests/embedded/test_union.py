@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
+from fanlight.model.time.timestamp import END_OF_TIME
 from fanlight.operators.ingest.conform import CheckedBatch
 from fanlight.operators.ingest.inputs import Arrival, Said
 
@@ -93,6 +94,17 @@ class TestTheWatermark:
         assert totals(result) == [2, 1, 2]
         assert letters(result) == [("expired", 2, "web"), ("expired", 3, "web")]
 
+    def test_one_that_has_ended_says_nothing_for_one_that_is_idle(self) -> None:
+        """The end of the shop is no watermark of the web, which is only silent: 70 is in time."""
+        operator = minutes(fl.union(idle="30 s", web=stream(), shop=stream())).operator()
+        operator.add(at(1), source="web", clock=0)
+        operator.advance(source="shop", watermark=END_OF_TIME, clock=100 * S)
+        assert operator.watermark == 1 * S
+        operator.add(at(70), source="web", clock=101 * S)
+        operator.advance(source="web", watermark=END_OF_TIME)
+        assert operator.watermark == END_OF_TIME
+        assert operator.take().column("n").to_pylist() == [1, 1]
+
     def test_with_the_greatest_an_end_releases_nothing(self) -> None:
         result = minutes(fl.union(combine="greatest", web=stream(at(1, 2, 3)), shop=stream(at(5))))
         assert totals(result) == [4]
@@ -133,6 +145,13 @@ class TestSteps:
         assert operator.watermark == 3 * S
         operator.add_all([brought("web", 62), brought("shop", 200)])
         assert operator.take().column("n").to_pylist() == [3]
+
+    def test_all_that_a_step_brings_comes_at_one_clock(self) -> None:
+        """So an input is not idle in a step in which it speaks, though another says a later clock."""
+        operator = minutes(fl.union(idle="30 s", web=stream(), shop=stream())).operator()
+        web, shop = (CheckedBatch(pa.RecordBatch.from_pylist(at(second))) for second in (10, 100))
+        operator.add_all([Arrival(web, Said("web", clock=0)), Arrival(shop, Said("shop", clock=40 * S))])
+        assert operator.watermark == 10 * S
 
     def test_an_input_may_give_a_type_to_a_column_that_had_none_in_another(self) -> None:
         """What was counted of the first input in the same step stays counted."""

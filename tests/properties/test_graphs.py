@@ -17,11 +17,12 @@ from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
-from fanlight.model.time.watermarks import BoundedDisorder
+from fanlight.model.time.watermarks import BoundedDisorder, Several
 from fanlight.model.windows.session import Session
 from fanlight.testing.graph_player import play_chain, play_runs
 from fanlight.testing.oracle.graph import GraphOutcome, Row, as_input, run_graph
-from fanlight.testing.script import Firing, Step, same
+from fanlight.testing.oracle.union import union_steps
+from fanlight.testing.script import Condition, Firing, Step, same
 from fanlight.testing.strategies.graphs import Graph, graphs
 from fanlight.testing.strategies.scripts import recut
 
@@ -61,20 +62,34 @@ def same_row(mine: Row, right: Row) -> bool:
 @many
 @given(graphs())
 def test_runs_do_what_the_oracle_says(graph: Graph) -> None:
-    assert_same(graph.specs, play_runs(graph.specs, graph.steps, SCHEMA), run_graph(graph.specs, graph.steps))
+    ours = play_runs(graph.specs, graph.steps, SCHEMA, graph.conditions)
+    assert_same(graph.specs, ours, run_graph(graph.specs, graph.steps, graph.conditions))
+
+
+@many
+@given(graphs(united=True))
+def test_several_inputs_do_what_the_oracle_says(graph: Graph) -> None:
+    ours = play_runs(graph.specs, (), SCHEMA, graph.conditions, graph.inputs)
+    assert_same(graph.specs, ours, run_graph(graph.specs, united_steps(graph), graph.conditions))
+
+
+def united_steps(graph: Graph) -> list[Step]:
+    strategy = graph.specs[0].watermark
+    assert isinstance(strategy, Several)
+    return union_steps(strategy, graph.inputs)
 
 
 @many
 @given(graphs(told=True), st.sets(st.integers(0, 8)))
 def test_stages_in_one_shard_do_what_the_oracle_says_with_restarts_in_between(graph: Graph, restarts: set[int]) -> None:
-    ours = play_chain(graph.specs, graph.steps, SCHEMA, restore_before=restarts)
-    assert_same(graph.specs, ours, run_graph(graph.specs, graph.steps))
+    ours = play_chain(graph.specs, graph.steps, SCHEMA, graph.conditions, restore_before=restarts)
+    assert_same(graph.specs, ours, run_graph(graph.specs, graph.steps, graph.conditions))
 
 
 @patient
 @given(graphs(told=True))
 def test_a_stage_that_corrects_as_long_as_the_one_before_loses_no_correction(graph: Graph) -> None:
-    outcomes = run_graph(graph.specs, graph.steps)
+    outcomes = run_graph(graph.specs, graph.steps, graph.conditions)
     for place, (before, spec) in enumerate(pairwise(graph.specs), start=1):
         by_event = isinstance(spec, WindowSpec) and spec.domain is TimeDomain.EVENT
         if by_event and not cuts(before) and spec.lateness >= as_input(before)["lateness"]:
@@ -93,8 +108,9 @@ def test_no_cut_into_bundles_changes_the_rows_in_the_end(data: st.DataObject) ->
     """Inside the delay nothing is late, in any stage."""
     graph = data.draw(graphs(calm=True))
     cut = [step for step in data.draw(recut(graph.steps)) if step.records or step.end]
-    ours = play_runs(graph.specs, cut, SCHEMA)
-    law = run_graph(graph.specs, [Step(records=tuple(r for s in graph.steps for r in s.records)), Step(end=True)])
+    ours = play_runs(graph.specs, cut, SCHEMA, graph.conditions)
+    whole = [Step(records=tuple(r for s in graph.steps for r in s.records)), Step(end=True)]
+    law = run_graph(graph.specs, whole, graph.conditions)
     mine, right = (sorted((row for outcome in run for row in outcome[-1].rows), key=spelled) for run in (ours, law))
     assert same_rows(tuple(mine), tuple(right)), f"\nengine: {mine}\noracle: {right}"
     assert not any(stage.dead_letters for outcome in ours for stage in outcome)
@@ -118,10 +134,10 @@ def test_the_words_of_a_pipeline_declare_these_stages_and_count_the_same(graph: 
     result: Any = fl.stream(
         batches, time="ts", unit="us", watermark=strategy, tick=tick, ahead=None, clock=clock, schema=SCHEMA
     )
-    for spec in graph.specs:
-        result = declared(result, spec)
+    for spec, condition in zip(graph.specs, graph.conditions, strict=True):
+        result = declared(result, spec, condition)
     assert [stage.spec for stage in result.stages] == [replace(spec) for spec in graph.specs]
-    ours = play_runs(graph.specs, graph.steps, SCHEMA)
+    ours = play_runs(graph.specs, graph.steps, SCHEMA, graph.conditions)
     for place, stage in enumerate(result.stages):
         letters = sum(len(outcome[place].dead_letters) for outcome in ours)
         assert letters == len(stage.own_dead_letters) == stage.accounting.dead_letters
@@ -129,9 +145,10 @@ def test_the_words_of_a_pipeline_declare_these_stages_and_count_the_same(graph: 
     assert len(result.dead_letters) == sum(len(stage.own_dead_letters) for stage in result.stages)
 
 
-def declared(stream: Any, spec: StreamSpec) -> Any:
+def declared(stream: Any, spec: StreamSpec, condition: Condition | None) -> Any:
     """The stage as somebody writes it; lateness is said only where it is another than that of the stage before."""
-    keyed = stream.key_by(*spec.keys) if spec.keys else stream
+    kept = stream if condition is None else stream.where(fl.col(condition.column) >= condition.least)
+    keyed = kept.key_by(*spec.keys) if spec.keys else kept
     if isinstance(spec, SortSpec):
         return keyed.sort(*spec.ties, order="total" if spec.total else "shard")
     assert isinstance(spec, WindowSpec)

@@ -1,6 +1,7 @@
 """Pipelines of two to four stages: every kind of stage after every other, with keys that change on the way.
 
-As in `shapes`, each takes the next choice of every list, at a pace of its own, so that they are the same everywhere.
+Some have two inputs, and some conditions. As in `shapes`, each takes the next choice of every list, at a pace of its
+own, so that they are the same everywhere.
 What a stage computes does not depend on the order of its records: on Spark the rows of a step come from many shards.
 """
 
@@ -13,6 +14,7 @@ import fanlight as fl
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.triggers import Trigger
 from fanlight.model.windows.kind import WindowKind
+from fanlight.testing.script import Condition
 
 from .shapes import DELAY
 
@@ -94,17 +96,36 @@ class GraphShape:
     number: int
     name: str
 
-    def over(self, source: Any) -> Any:
-        """The pipeline over a source."""
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its inputs; none, if it has only one."""
+        return ("even", "odd") if self.number % 3 == 1 else ()
+
+    @property
+    def conditions(self) -> tuple[Condition | None, ...]:
+        """The condition of each stage: of the first on what the records bring, of the others on what was counted."""
+        stages = range(1, _count(self.number) + 1)
+        return tuple(self._condition(stage) if (self.number + stage) % 4 == 0 else None for stage in stages)
+
+    def _condition(self, stage: int) -> Condition | None:
+        before = _kind(self.number, stage - 1)
+        if stage == 1 or before is None:  # a sort hands on what came to it, and that may be anything
+            return Condition("v", 3) if stage == 1 else None
+        return Condition(f"n{stage - 1}", 2)
+
+    def over(self, *sources: Any) -> Any:
+        """The pipeline over a source, or over one for each of its inputs."""
         number, count = self.number, _count(self.number)
-        result: Any = fl.stream(source, time="ts", delay=fl.Duration(DELAY), ahead=None, unit="us")
+        streams = [fl.stream(source, time="ts", delay=fl.Duration(DELAY), ahead=None, unit="us") for source in sources]
+        result: Any = fl.union(**dict(zip(self.inputs, streams, strict=True))) if self.inputs else streams[0]
         keys = _next(KEYS, number)
         columns = ["text", "flag", "day", "price", "raw", "number", "v"]
         for stage in range(1, count + 1):
             if stage > 1:
                 keys = _keys(_next(KEPT, number + stage), keys, columns)
-            kind = _next(FIRST, number + number // 3) if stage == 1 else _next(LATER, number + 3 * stage)
-            keyed = result.key_by(*keys) if keys else result
+            kind, condition = _kind(number, stage), self.conditions[stage - 1]
+            kept = result if condition is None else result.where(fl.col(condition.column) >= condition.least)
+            keyed = kept.key_by(*keys) if keys else kept
             if kind is None:
                 result = keyed.sort()
                 continue
@@ -145,6 +166,11 @@ def _keys(kept: str, keys: tuple[str, ...], columns: list[str]) -> tuple[str, ..
     return keys
 
 
+def _kind(number: int, stage: int) -> WindowKind | None:
+    kind: WindowKind | None = _next(FIRST, number + number // 3) if stage == 1 else _next(LATER, number + 3 * stage)
+    return kind
+
+
 def _count(number: int) -> int:
     return 2 + number // 3 % 3
 
@@ -154,7 +180,7 @@ def _next(choices: tuple[Any, ...], number: int) -> Any:
 
 
 def _named(number: int) -> str:
-    kind = _next(FIRST, number + number // 3)
+    kind = _kind(number, 1)
     return f"{number:02d}-{_count(number)}-stages-{'sort' if kind is None else type(kind).__name__.lower()}"
 
 

@@ -96,6 +96,12 @@ class Feed:
         draft.rename(self.signals / "end")
 
 
+def write_all(tables: list[tuple[Feed, pa.Table]]) -> None:
+    """Hand in the next micro-batch of several feeds."""
+    for feed, table in tables:
+        feed.write(table)
+
+
 class ScriptedQuery:
     """A query over a feed's pipeline, from its start to its stop; `batch` runs one micro-batch."""
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,18 @@ from pyspark.sql import SparkSession
 
 from fanlight.model.reason import Reason
 from fanlight.model.stream_spec import StreamSpec
-from fanlight.model.time.watermarks import Explicit
+from fanlight.model.time.watermarks import Explicit, Several
 from fanlight.spark.output import ACCOUNT, COUNTS, FIRING, LETTER
 from fanlight.spark.run import SparkRun
 from fanlight.spark.wire import opened
 from fanlight.testing import Counts, Firing, Record, Step, same
 from fanlight.testing.graph_player import in_micros, plain_rows, play_chain, play_runs
 from fanlight.testing.oracle.graph import GraphOutcome, Row, StageOutcome, run_graph
+from fanlight.testing.oracle.union import union_steps
+from fanlight.testing.script import InputScript
 
 from .graph_shapes import COUNT, GRAPHS, GraphShape
-from .scripted import Feed, Left, ScriptedQuery, asked, one_batch_a_file
+from .scripted import Feed, Left, ScriptedQuery, asked, one_batch_a_file, write_all
 from .shapes import SCHEMA, bundles
 from .test_shapes import AT_ONCE, CLOCKS, ROUNDING, spelled, stepped
 
@@ -48,7 +51,7 @@ def ran(
     folder = tmp_path_factory.mktemp("graphs")
 
     def run(graph: GraphShape) -> list[GraphOutcome]:
-        return streamed(spark, specs_of(graph), folder / graph.name)
+        return streamed(spark, graph, folder / graph.name)
 
     with one_batch_a_file(spark), ThreadPoolExecutor(AT_ONCE) as pool:
         yield {graph.name: pool.submit(run, graph) for graph in asked(request, "graph")}
@@ -59,28 +62,53 @@ def ran(
 def test_stages_on_spark_take_the_steps_of_the_law(
     ran: dict[str, Future[list[GraphOutcome]]], graph: GraphShape
 ) -> None:
-    law = run_graph(told(specs_of(graph)), steps())
-    assert_same(ran[graph.name].result(), law)
+    assert_same(ran[graph.name].result(), by_law(graph))
 
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.name)
 def test_stages_in_this_process_take_them_too(graph: GraphShape) -> None:
     """As runs that follow their records, and as stages of one shard that are told how far time has come."""
-    specs = specs_of(graph)
-    law = run_graph(told(specs), steps())
+    specs, law = specs_of(graph), by_law(graph)
     assert any(outcome[-1].rows for outcome in law)
-    assert_same(play_runs(specs, [replace(step, watermark=None) for step in steps()], SCHEMA), law)
-    assert_same(play_chain(told(specs), steps(), SCHEMA), law)
+    given = [replace(step, watermark=None) for step in steps()]
+    assert_same(play_runs(specs, given, SCHEMA, graph.conditions, scripts_of(graph)), law)
+    if not graph.inputs:
+        assert_same(play_chain(told(specs), steps(), SCHEMA, graph.conditions), law)
 
 
 def test_there_are_forty_of_two_to_four_stages() -> None:
     specs = [specs_of(graph) for graph in GRAPHS]
     assert len(set(specs)) == COUNT
     assert {len(stages) for stages in specs} == {2, 3, 4}
+    assert sum(bool(graph.inputs) for graph in GRAPHS) >= 10
+    assert sum(any(graph.conditions) for graph in GRAPHS) >= 10
+
+
+def by_law(graph: GraphShape) -> list[GraphOutcome]:
+    """What the oracle says."""
+    specs, inputs = specs_of(graph), scripts_of(graph)
+    strategy = specs[0].watermark
+    given = union_steps(strategy, inputs) if isinstance(strategy, Several) else steps()
+    return run_graph(specs if graph.inputs else told(specs), given, graph.conditions)
+
+
+def sources_of(graph: GraphShape) -> list[list[pa.Table]]:
+    """What comes in each micro-batch, input by input: records of even and of odd places."""
+    count = max(1, len(graph.inputs))
+    return [[table.take([*range(place, len(table), count)]) for table in bundles()] for place in range(count)]
+
+
+def scripts_of(graph: GraphShape) -> dict[str, InputScript]:
+    """The same for each of several inputs, in the words of a script."""
+    clocks = tuple(step.clock for step in steps() if step.clock is not None)
+    found = {}
+    for name, tables in zip(graph.inputs, sources_of(graph), strict=False):
+        found[name] = InputScript(tuple(tuple(in_micros(table).to_pylist()) for table in tables), clocks)
+    return found
 
 
 def specs_of(graph: GraphShape) -> tuple[StreamSpec, ...]:
-    return tuple(stage.spec for stage in graph.over(bundles()).stages)
+    return tuple(stage.spec for stage in graph.over(*sources_of(graph)).stages)
 
 
 def told(specs: tuple[StreamSpec, ...]) -> tuple[StreamSpec, ...]:
@@ -96,17 +124,19 @@ def steps() -> list[Step]:
     return [*(replace(step, records=came) for step, came in zip(batches, records, strict=True)), end]
 
 
-def streamed(spark: SparkSession, specs: tuple[StreamSpec, ...], folder: Path) -> list[GraphOutcome]:
+def streamed(spark: SparkSession, graph: GraphShape, folder: Path) -> list[GraphOutcome]:
     """What a streaming query gives, micro-batch by micro-batch; its rows have their panes."""
-    feed = Feed(spark, folder, SCHEMA)
-    run = SparkRun.over(specs[0], feed.frame)
-    for spec in specs[1:]:
-        run = run.followed_by(spec)
-    whole = SparkRun(specs[-1], run.inputs, panes=True)
-    with ScriptedQuery(feed, whole.leaving(str(feed.signals)), folder) as query:
-        left = [query.batch(table, clock) for table, clock in zip(bundles(), CLOCKS, strict=False)]
+    feeds = [Feed(spark, folder / name, SCHEMA) for name in graph.inputs or ("in",)]
+    declared = graph.over(*(feed.frame for feed in feeds))
+    run = declared.on_spark("leaving")
+    whole = SparkRun(declared.spec, run.inputs, panes=True)
+    with ScriptedQuery(feeds[0], whole.leaving(str(feeds[0].signals)), folder) as query:
+        left = []
+        for tables, clock in zip(zip(*sources_of(graph), strict=True), CLOCKS, strict=False):
+            come = partial(write_all, [*zip(feeds, tables, strict=True)])
+            left.append(query.anew(come, clock) if graph.inputs else query.batch(tables[0], clock))
         left.append(query.end_anew(CLOCKS[-1]))
-    return [outcome(specs, whole, rows) for rows in left]
+    return [outcome(specs_of(graph), whole, rows) for rows in left]
 
 
 def outcome(specs: tuple[StreamSpec, ...], run: SparkRun, left: list[Left]) -> GraphOutcome:

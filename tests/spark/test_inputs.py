@@ -22,7 +22,7 @@ import fanlight as fl
 from fanlight.spark.output import ACCOUNT, COUNTS, FIRING, LETTER
 from fanlight.spark.wire import opened
 
-from .scripted import Feed, Left, ScriptedQuery, one_batch_a_file
+from .scripted import Feed, Left, ScriptedQuery, one_batch_a_file, write_all
 from .test_pipelines import DDL, write
 
 pytestmark = pytest.mark.slow
@@ -103,7 +103,7 @@ def streamed(spark: SparkSession, folder: Path, declared: Declared, **inputs: tu
     with ScriptedQuery(first, run.leaving(str(first.signals)), folder) as query:
         left = []
         for tables, second in zip(zip(*inputs.values(), strict=True), SECONDS, strict=False):
-            clock, come = micros(second) // 1_000, partial(_write_all, [*zip(feeds.values(), tables, strict=True)])
+            clock, come = micros(second) // 1_000, partial(write_all, [*zip(feeds.values(), tables, strict=True)])
             left.append(query.batch(tables[0], clock) if len(tables) == 1 else query.anew(come, clock))
         left.append(query.end_anew(micros(SECONDS[-1]) // 1_000))
     stages = [*run.befores, run]
@@ -115,11 +115,6 @@ def streamed(spark: SparkSession, folder: Path, declared: Declared, **inputs: tu
         sorted(map(told, letters)),
         [{count: sum(row[count] for row in own) for count in COUNTS} for own in accounts],
     )
-
-
-def _write_all(tables: list[tuple[Feed, pa.Table]]) -> None:
-    for feed, one in tables:
-        feed.write(one)
 
 
 def embedded(declared: Declared, **inputs: tuple[pa.Table, ...]) -> Outcome:

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from fanlight.embedded.parts import Part, Parts
+from fanlight.embedded.parts import Parts, WiredOperator
 from fanlight.embedded.sources import Records
 from fanlight.embedded.standalone import StandaloneOperator, Turnstile, alone, looking
 from fanlight.embedded.wiring import Wire, Wiring
@@ -184,7 +184,7 @@ class CompositeOperator:
         """Complete or undo an interrupted call."""
         self._parts.recover()
 
-    def _waiting(self, stream: str | None) -> Part:
+    def _waiting(self, stream: str | None) -> WiredOperator:
         """The operator whose rows somebody asks for."""
         kept = self._parts.kept
         if stream is None and len(kept) == 1:

@@ -34,8 +34,8 @@ _WHOLE = "composite"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """One operator of a composite."""
+class WiredOperator:
+    """One operator of a composite, with its wire and its room in the store."""
 
     wire: Wire
     operator: StandaloneOperator[Any]
@@ -88,8 +88,8 @@ class Parts:
         self.wiring = wiring
         self.steps = 0
         """How many steps have been committed."""
-        self._parts: dict[str, Part] = {}
-        self._order: list[Part] = []
+        self._parts: dict[str, WiredOperator] = {}
+        self._order: list[WiredOperator] = []
         self._store = MemoryStore()
         self._under_way: _UnderWay | None = None
 
@@ -100,23 +100,23 @@ class Parts:
         wiring, room = self.wiring.plus(wire), Room(self._store, f"{wire.output}.", held=True)
         shard, outbox = operator.join(turnstile, recover, room)
         self._store.commit()
-        self._parts = {**self._parts, wire.output: Part(wire, operator, shard, outbox, room)}
+        self._parts = {**self._parts, wire.output: WiredOperator(wire, operator, shard, outbox, room)}
         self.wiring, self._order = wiring, []
 
     @property
-    def by_stream(self) -> Mapping[str, Part]:
+    def by_stream(self) -> Mapping[str, WiredOperator]:
         """The parts by the stream they give, as they were added."""
         return self._parts
 
     @property
-    def in_order(self) -> list[Part]:
+    def in_order(self) -> list[WiredOperator]:
         """The parts, each after those whose streams it takes."""
         if not self._order:
             self._order = [self._parts[wire.output] for wire in self.wiring.in_order()]
         return self._order
 
     @property
-    def kept(self) -> dict[str, Part]:
+    def kept(self) -> dict[str, WiredOperator]:
         """The parts whose rows wait for anybody but other parts, by their streams."""
         return {name: part for name, part in self._parts.items() if self._is_kept(part)}
 
@@ -237,7 +237,7 @@ class Parts:
                 given[name] = [_Given(None, Said(clock=said.clock))]
         return given
 
-    def _turn(self, part: Part, given: dict[str, list[_Given]], said: Said, *, ends: bool) -> None:
+    def _turn(self, part: WiredOperator, given: dict[str, list[_Given]], said: Said, *, ends: bool) -> None:
         """The turn of one part: it takes what it was given, step by step, and hands on what each step gives.
 
         The caller's signal comes with the last of them, when all rows are there.
@@ -256,7 +256,7 @@ class Parts:
             part.shard.step(ends=True)
             self._hand_on(part, waiting, given, END_OF_TIME)
 
-    def _hand_on(self, part: Part, count: int, given: dict[str, list[_Given]], watermark: Timestamp) -> None:
+    def _hand_on(self, part: WiredOperator, count: int, given: dict[str, list[_Given]], watermark: Timestamp) -> None:
         """Give the rows of a part's step, those after the first `count` that wait, to the parts that take them."""
         fired = [batch for batch in part.outbox.since(count) if len(batch)]
         rows = one_table(fired).to_batches() if fired else []
@@ -280,7 +280,7 @@ class Parts:
         """How many steps the store has."""
         return int(self._store.get(_STEPS).column(0)[0].as_py()) if self._store.list(_STEPS.space) else 0
 
-    def _is_kept(self, part: Part) -> bool:
+    def _is_kept(self, part: WiredOperator) -> bool:
         return part.wire.keep or part.outbox.has_downstream or not self.wiring.takers(part.wire.output)
 
 

@@ -232,11 +232,12 @@ class Shard:
     ) -> list[pa.RecordBatch]:
         """One step, not yet committed."""
         bundles: list[Bundle] = []
+        for arrival in arrivals:  # all that a step brings comes at one clock
+            self.inputs.hear(arrival.said)
         for arrival in arrivals:
             if arrival.came is not None:
                 bundles.append(self._bundle(arrival, arrival.came, self.arrived + sum(map(len, bundles))))
             elif not ends:
-                self.inputs.hear(arrival.said)
                 self.inputs.watermarks.tick(self.inputs.clock)
         bundle = Bundle.concat(bundles) if bundles else None
         if bundle is not None and preaggregated is not None:
@@ -285,7 +286,6 @@ class Shard:
         batch, malformed = (came.batch, None) if came.details is None else came.parted()
         if self.bound is None or not batch.schema.equals(self.bound.schema):
             batch = conform(batch, without_views(batch.schema))
-        self.inputs.hear(said)
         gate = self._gates.get(name)
         gated = Gated(batch) if gate is None else gate.take(batch, self.inputs.clock)
         batch = gated.batch

@@ -5,20 +5,24 @@ Of stages before the last, letters and counts are seen; their rows are seen by w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
+from types import MappingProxyType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fanlight.embedded.feed import SourceFeed, StageFeed
+from fanlight.embedded.feed import SourceFeed, StageFeed, UnionFeed
 from fanlight.embedded.run import EmbeddedRun
+from fanlight.model.preparation import Intake, Preparation, Tag, Where
 from fanlight.model.reason import Reason
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME
-from fanlight.operators.accounting import Accounting
+from fanlight.model.time.watermarks import Combine, Several
+from fanlight.operators.accounting import INPUT, Accounting
 from fanlight.operators.bind import bind
 from fanlight.operators.handover import Handover
 from fanlight.operators.ingest.conform import CheckedBatch
@@ -27,24 +31,28 @@ from fanlight.operators.stage_chain import StageChain, StagePlan
 from fanlight.state.memory import MemoryStore
 from fanlight.testing.oracle.graph import GraphOutcome, Row, StageOutcome
 from fanlight.testing.player import firing_of, letter_of, rows_of
-from fanlight.testing.script import Counts, Step
+from fanlight.testing.script import Condition, Counts, InputScript, Step
 
 _WITHHELD = Reason.VALUE_OUT_OF_RANGE.value
 
 
-def play_runs(specs: Sequence[StreamSpec], steps: Sequence[Step], schema: pa.Schema) -> list[GraphOutcome]:
+def play_runs(
+    specs: Sequence[StreamSpec],
+    steps: Sequence[Step],
+    schema: pa.Schema,
+    conditions: Sequence[Condition | None] = (),
+    inputs: Mapping[str, InputScript] = MappingProxyType({}),
+) -> list[GraphOutcome]:
     """What the runs of a pipeline give; each step has records, until the last, which is the end.
 
-    The watermark is that of the first spec's strategy; if one step has a clock, all have.
+    The watermark is that of the first spec's strategy; if one step has a clock, all have. Several `inputs` take the
+    place of the steps.
     """
-    *given, _end = steps
-    source = [pa.RecordBatch.from_pylist([*map(dict, step.records)], schema=schema) for step in given]
-    clocks = iter([step.clock for step in given])
-    clock = None if not given or given[0].clock is None else partial(_next, clocks)
-    feed = SourceFeed(iter(source), clock, None, schema, specs[0].unit)
-    runs = [EmbeddedRun(specs[0], feed, schema=schema)]
-    for spec in specs[1:]:
-        runs.append(EmbeddedRun(spec, StageFeed(runs[-1], Handover.of(runs[-1].spec, spec))))
+    intakes = [_intake(spec, one) for spec, one in zip_longest(specs, conditions)]
+    runs = [_first_run(specs[0], steps, inputs, schema, intakes[0])]
+    for spec, intake in zip(specs[1:], intakes[1:], strict=True):
+        feed = StageFeed(runs[-1], Handover.of(runs[-1].spec, spec))
+        runs.append(EmbeddedRun(spec, feed, intakes={"": intake} if intake else None))
     outcomes: list[GraphOutcome] = []
     accounts, letters = [Accounting() for _ in runs], [0 for _ in runs]
     for step in runs[-1].steps():
@@ -59,15 +67,52 @@ def play_runs(specs: Sequence[StreamSpec], steps: Sequence[Step], schema: pa.Sch
     return outcomes
 
 
+def _first_run(
+    spec: StreamSpec, steps: Sequence[Step], inputs: Mapping[str, InputScript], schema: pa.Schema, intake: Intake
+) -> EmbeddedRun:
+    """The run of the first stage, over one source or over several."""
+    if not inputs:
+        *given, _end = steps
+        script = InputScript(
+            tuple(step.records for step in given), tuple(step.clock for step in given if step.clock is not None)
+        )
+        return EmbeddedRun(spec, _feed(script, spec, schema), intakes={"": intake} if intake else None, schema=schema)
+    assert isinstance(spec.watermark, Several)
+    feeds = {name: _feed(script, spec, schema) for name, script in inputs.items()}
+    tagged = {name: replace(intake, preparation=_tagged(name, intake.preparation)) for name in inputs}
+    return EmbeddedRun(spec, UnionFeed(feeds, spec.watermark.combine is Combine.MIN), intakes=tagged)
+
+
+def _feed(script: InputScript, spec: StreamSpec, schema: pa.Schema) -> SourceFeed:
+    source = [pa.RecordBatch.from_pylist([*map(dict, bundle)], schema=schema) for bundle in script.bundles]
+    clock = partial(next, iter(script.clocks)) if script.clocks else None
+    return SourceFeed(iter(source), clock, None, schema, spec.unit)
+
+
+def _intake(spec: StreamSpec, condition: Condition | None) -> Intake:
+    """What is done to the records of a stage first."""
+    steps = () if condition is None else (Where(pc.field(condition.column) >= condition.least),)
+    return Intake(Preparation(steps), spec.time)
+
+
+def _tagged(name: str, preparation: Preparation) -> Preparation:
+    return Preparation((Tag(INPUT, name), *preparation.steps))
+
+
 def play_chain(
-    specs: Sequence[StreamSpec], steps: Sequence[Step], schema: pa.Schema, *, restore_before: Collection[int] = ()
+    specs: Sequence[StreamSpec],
+    steps: Sequence[Step],
+    schema: pa.Schema,
+    conditions: Sequence[Condition | None] = (),
+    *,
+    restore_before: Collection[int] = (),
 ) -> list[GraphOutcome]:
     """What stages that share a shard give; watermarks come from the script, and nobody gives a signal.
 
     Before the steps of `restore_before` it starts anew from what the store holds. As on Spark, each step is told the
     watermark and the clock reached so far.
     """
-    plans, store = stage_plans(specs, schema), MemoryStore()
+    plans, store = stage_plans(specs, schema, conditions), MemoryStore()
     chain = StageChain(plans, store)
     outcomes: list[GraphOutcome] = []
     watermark = clock = START_OF_TIME
@@ -86,13 +131,18 @@ def play_chain(
     return outcomes
 
 
-def stage_plans(specs: Sequence[StreamSpec], schema: pa.Schema) -> list[StagePlan]:
+def stage_plans(
+    specs: Sequence[StreamSpec], schema: pa.Schema, conditions: Sequence[Condition | None] = ()
+) -> list[StagePlan]:
     """The stages of a pipeline over records of these columns, ready to run in one shard."""
-    plans = [StagePlan(specs[0], partial(bind, specs[0], schema))]
-    for number, (before, spec) in enumerate(pairwise(specs), start=2):
+    first, *intakes = [_intake(spec, one) for spec, one in zip_longest(specs, conditions)]
+    plans = [StagePlan(specs[0], partial(bind, specs[0], schema), intake=first if first else None)]
+    for number, ((before, spec), intake) in enumerate(zip(pairwise(specs), intakes, strict=True), start=2):
         handover = Handover.of(before, spec)
         schema = handover.schema(plans[-1].bind().result)
-        plans.append(StagePlan(spec, partial(bind, spec, schema), number, handover=handover))
+        plans.append(
+            StagePlan(spec, partial(bind, spec, schema), number, handover=handover, intake=intake if intake else None)
+        )
     return plans
 
 
@@ -135,9 +185,3 @@ def _outcome(rows: tuple[Row, ...], letters: pa.Table, before: Accounting, after
 
 def _table(rows: list[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(rows) if rows else pa.table({})
-
-
-def _next(clocks: Iterator[int | None]) -> int:
-    told = next(clocks)
-    assert told is not None
-    return told

@@ -45,6 +45,36 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class InputScript:
+    """What one of several inputs brings: a bundle in each step, until it ends."""
+
+    bundles: tuple[tuple[Record, ...], ...]
+    clocks: tuple[int, ...] = ()
+    """The clock of each bundle; none, if no clock is told."""
+
+    def bundle(self, place: int) -> tuple[Record, ...] | None:
+        """The bundle of a step; None if the input has ended."""
+        return self.bundles[place] if place < len(self.bundles) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of `where`: a column compared with a value. What is null is not true.
+
+    >>> [Condition("v", least=2).holds({"v": v}) for v in (1, 2, None)]
+    [False, True, False]
+    """
+
+    column: str
+    least: Any
+
+    def holds(self, record: Record) -> bool:
+        """Whether it is true of a record."""
+        value = record[self.column]
+        return value is not None and bool(value >= self.least)
+
+
+@dataclass(frozen=True, slots=True)
 class Firing:
     """One output row: a pane's values and what the row says about itself."""
 

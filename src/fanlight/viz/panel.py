@@ -6,7 +6,7 @@ from fanlight.model.time.timestamp import Timestamp
 from fanlight.viz.axis import Axis, Tick
 from fanlight.viz.lanes import Lane
 from fanlight.viz.played import Fate, Played
-from fanlight.viz.progress import Progress
+from fanlight.viz.progress import StepLines
 from fanlight.viz.style import SMALL, width_of
 from fanlight.viz.svg import Canvas
 from fanlight.viz.words import described, in_full, keyed
@@ -26,7 +26,7 @@ class Panel:
         self._played = played
         self._axis = axis
         self._lanes = [Lane(played, key, axis) for key in played.keys]
-        self._progress = Progress(played, axis)
+        self._progress = StepLines(played, axis)
         self._lanes_height = sum(lane.height for lane in self._lanes)
 
     @property

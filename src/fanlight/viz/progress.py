@@ -15,7 +15,7 @@ _TALLEST = 480.0
 _ARROW = 6.0
 
 
-class Progress:
+class StepLines:
     """A row for each step, from the first down to the last."""
 
     def __init__(self, played: Played, axis: Axis) -> None:

@@ -325,17 +325,25 @@ class Watermarks:
         return now
 
     def _active(self) -> list[str]:
-        """The inputs that are not idle."""
+        """The inputs that are not idle and have not ended."""
+        going = self._going()
         if self._rule.idle is None or self._clock is None:
-            return list(self._inputs)
+            return going
         silent_since = self._clock - self._rule.idle.micros
-        return [name for name, entry in self._inputs.items() if entry.heard is None or entry.heard > silent_since]
+        return [name for name in going if (heard := self._inputs[name].heard) is None or heard > silent_since]
+
+    def _going(self) -> list[str]:
+        """The inputs that have not ended. Where the greatest counts, one at the end of time is the greatest."""
+        if self._rule.combine is Combine.MAX:
+            return list(self._inputs)
+        return [name for name, entry in self._inputs.items() if entry.watermark != END_OF_TIME]
 
     def _combined(self, names: list[str]) -> Timestamp:
         """The combined watermark of these inputs; if all are idle, the greatest that one of them has said."""
         if not names:
-            told = [entry.watermark for entry in self._inputs.values() if entry.watermark is not None]
-            return max(told, default=self._reached)
+            going = self._going()
+            told = [said for name in going if (said := self._inputs[name].watermark) is not None]
+            return max(told, default=self._reached) if going else END_OF_TIME
         said = [self._inputs[name].watermark for name in names]
         together = max if self._rule.combine is Combine.MAX else min
         return together(self._rule.initial if watermark is None else watermark for watermark in said)

@@ -4,13 +4,14 @@
                 └ the watermark handed on ┘
 
 Its words are those of *Stages* in `docs/semantics.md`: what a firing becomes as a record, which watermark is handed on,
-what the next stage calls late, and how the end comes to each stage.
+what the next stage calls late, and how the end comes to each stage. A stage may have a condition (`where`): what it
+leaves out is counted, and moves the watermark as it would have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, Protocol
 
@@ -21,8 +22,8 @@ from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
-from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
-from fanlight.model.time.watermarks import BoundedDisorder, Explicit
+from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
+from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
 from fanlight.model.triggers import AtExpiry, AtWatermark, Never
 from fanlight.model.windows.cumulating import Cumulating
 from fanlight.model.windows.hopping import Hopping
@@ -31,7 +32,7 @@ from fanlight.model.windows.sliding import Sliding
 from fanlight.model.windows.tumbling import Tumbling
 from fanlight.testing.oracle.sort import SortOracle
 from fanlight.testing.oracle.window_aggregate import Oracle
-from fanlight.testing.script import Counts, DeadLetter, Firing, Record, Step
+from fanlight.testing.script import Condition, Counts, DeadLetter, Firing, Record, Step
 
 Row = Firing | Record
 """What leaves a stage: a firing of windows, or a row as it came."""
@@ -72,8 +73,13 @@ class StageOracle(Protocol):
         """The watermark of its rows, once a step is done."""
 
 
-def run_graph(specs: Sequence[StreamSpec], steps: Sequence[Step]) -> list[GraphOutcome]:
+def run_graph(
+    specs: Sequence[StreamSpec], steps: Sequence[Step], conditions: Sequence[Condition | None] = ()
+) -> list[GraphOutcome]:
     """What the law says comes out of every stage when `steps` go into the first.
+
+    `conditions` are those of the stages, in order; where the first has several inputs, `steps` are those of
+    `union_steps`, which say their watermark.
 
     >>> from fanlight.model.aggregates import count, max
     >>> from fanlight.model.windows.tumbling import tumbling
@@ -83,25 +89,48 @@ def run_graph(specs: Sequence[StreamSpec], steps: Sequence[Step]) -> list[GraphO
     >>> [row.values for row in run_graph([first, then], steps)[-1][-1].rows]
     [{'most': 2}]
     """
-    graph = GraphOracle(specs)
+    graph = GraphOracle(specs, conditions)
     return [graph.step(step) for step in steps]
 
 
 class GraphOracle:
     """The stages of one run; `step` takes all of them further."""
 
-    def __init__(self, specs: Sequence[StreamSpec]) -> None:
-        self.stages = [stage_oracle(spec) for spec in specs]
+    def __init__(self, specs: Sequence[StreamSpec], conditions: Sequence[Condition | None] = ()) -> None:
+        first: Any = specs[0]
+        told = replace(first, watermark=Explicit()) if isinstance(first.watermark, Several) else first
+        self.specs = (told, *specs[1:])
+        self.stages = [stage_oracle(spec) for spec in self.specs]
+        self.conditions = [*conditions, *[None] * (len(specs) - len(conditions))]
 
     def step(self, step: Step) -> GraphOutcome:
         """One step of every stage, in order. At the end each gets what leaves then, the last watermark, and its end."""
-        outcomes = [self.stages[0].step(step)]
-        for before, stage in zip(self.stages, self.stages[1:], strict=False):
+        outcomes = [self._taken(0, step)]
+        for place, before in enumerate(self.stages[:-1], start=1):
             records = before.records(outcomes[-1].rows)
             watermark = END_OF_TIME if step.end else before.hands_on()
-            found = stage.step(Step(records=records, watermark=watermark, clock=before.clock))
-            outcomes.append(found + stage.step(Step(end=True)) if step.end else found)
+            found = self._taken(place, Step(records=records, watermark=watermark, clock=before.clock))
+            outcomes.append(found + self.stages[place].step(Step(end=True)) if step.end else found)
         return tuple(outcomes)
+
+    def _taken(self, place: int, step: Step) -> StageOutcome:
+        """The step of one stage, without the records that its condition leaves out."""
+        condition, stage = self.conditions[place], self.stages[place]
+        if condition is None:
+            return stage.step(step)
+        kept = tuple(record for record in step.records if condition.holds(record))
+        left_out = [record for record in step.records if not condition.holds(record)]
+        said = [one for one in (step.watermark, self._followed(place, left_out)) if one is not None]
+        found = stage.step(replace(step, records=kept, watermark=max(said, default=None)))
+        return found + StageOutcome(counts=Counts(records_in=len(left_out), filtered=len(left_out)))
+
+    def _followed(self, place: int, left_out: Sequence[Record]) -> int | None:
+        """How far the watermark of a stage follows records that were left out."""
+        spec = self.specs[place]
+        times = [time for record in left_out if (time := record[spec.time]) is not None and EARLIEST <= time <= LATEST]
+        return (
+            max(times) - spec.watermark.delay.micros if times and isinstance(spec.watermark, BoundedDisorder) else None
+        )
 
 
 @singledispatch

@@ -26,7 +26,7 @@ Panes = dict[Place, OraclePane]
 
 
 @dataclass(slots=True)
-class Intake:
+class TakenIn:
     """What became of a bundle. `dead` says of a record's number why it was not accepted."""
 
     told: dict[Place, list[Entry]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Intake:
 class PaneAssignment(Protocol):
     """How one kind of window takes a bundle in."""
 
-    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> Intake:
+    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> TakenIn:
         """Judge the records and let the accepted ones join their panes; `before` is the reach before the step."""
 
 
@@ -50,8 +50,8 @@ class Given:
         self.spec = spec
         self.panes = panes
 
-    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> Intake:
-        intake, changes = Intake(), self.spec.changes
+    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> TakenIn:
+        intake, changes = TakenIn(), self.spec.changes
         for arrival in arrivals:
             if changes is not None and operation(changes, arrival.record) is None:
                 intake.dead[arrival.number] = Reason.NO_SUCH_OPERATION

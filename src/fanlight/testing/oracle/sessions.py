@@ -11,7 +11,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.windows.session import Session
 from fanlight.model.windows.window import Window
 from fanlight.testing.oracle.firing import Entry, OraclePane
-from fanlight.testing.oracle.intake import Intake, Panes, by_key, entry_of
+from fanlight.testing.oracle.intake import Panes, TakenIn, by_key, entry_of
 from fanlight.testing.oracle.reach import Reach, closed, expired, too_far_back
 from fanlight.testing.oracle.time import ArrivedRecord
 from fanlight.testing.oracle.triggers import TriggerNode, merge
@@ -45,8 +45,8 @@ class OracleSessions:
         self.kind = kind
         self.panes = panes
 
-    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> Intake:
-        intake = Intake()
+    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> TakenIn:
+        intake = TakenIn()
         for key, came in by_key(arrivals):
             ours = [pane for place, pane in self.panes.items() if place[0] == key]
             live = [pane for pane in ours if not pane.trigger.finished]
@@ -63,7 +63,7 @@ class OracleSessions:
     # ── judging ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _judge(
-        self, came: list[ArrivedRecord], live: list[OraclePane], finished: list[OraclePane], intake: Intake
+        self, came: list[ArrivedRecord], live: list[OraclePane], finished: list[OraclePane], intake: TakenIn
     ) -> list[ArrivedRecord]:
         """The records that are accepted; why the others are not goes to `intake`."""
         left = []
@@ -139,7 +139,7 @@ class OracleSessions:
     def _natural_end(self, entries: list[Entry]) -> int:
         return max(entry.time + self._require_gap(entry.record) for entry in entries)
 
-    def _form_anew(self, key: Key, cluster: Cluster, before: Reach, intake: Intake) -> None:
+    def _form_anew(self, key: Key, cluster: Cluster, before: Reach, intake: TakenIn) -> None:
         """Put the sessions of the cluster in the place of those that were live, where their bounds have changed."""
         whole = Window(cluster.start, cluster.end)
         new = [entry_of(self.spec, arrival, whole, before) for arrival in cluster.new]

@@ -10,7 +10,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.windows.sliding import Anchor, Sliding
 from fanlight.model.windows.window import Window
 from fanlight.testing.oracle.firing import OraclePane
-from fanlight.testing.oracle.intake import Intake, Panes, by_key, entry_of
+from fanlight.testing.oracle.intake import Panes, TakenIn, by_key, entry_of
 from fanlight.testing.oracle.reach import Reach, expired, too_far_back
 from fanlight.testing.oracle.time import ArrivedRecord
 from fanlight.testing.oracle.triggers import TriggerNode
@@ -26,8 +26,8 @@ class Slides:
         self.panes = panes
         self.held: dict[Key, list[ArrivedRecord]] = {}
 
-    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> Intake:
-        intake = Intake()
+    def take_in(self, arrivals: Sequence[ArrivedRecord], before: Reach) -> TakenIn:
+        intake = TakenIn()
         for key, came in by_key(arrivals):
             accepted = self._judge(key, came, before, intake)
             intake.accepted += len(accepted)
@@ -42,7 +42,7 @@ class Slides:
 
     # ── judging ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _judge(self, key: Key, came: list[ArrivedRecord], before: Reach, intake: Intake) -> list[ArrivedRecord]:
+    def _judge(self, key: Key, came: list[ArrivedRecord], before: Reach, intake: TakenIn) -> list[ArrivedRecord]:
         """The records that are accepted; why the others are not goes to `intake`.
 
         A record that is refused makes no windows, and without these more may be refused: judged until nothing changes.
@@ -112,7 +112,7 @@ class Slides:
             windows += [self._starting(arrival.time + self.spec.tick.micros) for arrival in held]
         return list(dict.fromkeys(windows))
 
-    def _join(self, key: Key, window: Window, accepted: list[ArrivedRecord], before: Reach, intake: Intake) -> None:
+    def _join(self, key: Key, window: Window, accepted: list[ArrivedRecord], before: Reach, intake: TakenIn) -> None:
         """Let records join a window that is there; one that comes into being holds every record of the key in it."""
         place = (key, window)
         pane = self.panes.get(place)

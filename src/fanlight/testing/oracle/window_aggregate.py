@@ -30,7 +30,7 @@ from fanlight.testing.oracle.firing import (
     taken_back,
     timing_of,
 )
-from fanlight.testing.oracle.intake import Given, Intake, PaneAssignment, Panes, Place
+from fanlight.testing.oracle.intake import Given, PaneAssignment, Panes, Place, TakenIn
 from fanlight.testing.oracle.reach import Reach, closed, expired
 from fanlight.testing.oracle.sessions import OracleSessions
 from fanlight.testing.oracle.sliding import Slides
@@ -154,7 +154,7 @@ def _joining(spec: WindowSpec, panes: Panes) -> PaneAssignment:
 
 
 def _letters(
-    records: Sequence[Record], read: Sequence[ArrivedRecord | Reason], intake: Intake
+    records: Sequence[Record], read: Sequence[ArrivedRecord | Reason], intake: TakenIn
 ) -> tuple[DeadLetter, ...]:
     """The records that were not accepted, in order of arrival, and why."""
     fates = [one if isinstance(one, Reason) else intake.dead.get(one.number) for one in read]

@@ -4,13 +4,15 @@ A stage reads what the one before gives: its keys, its aggregates and the bounds
 drawn over the columns that are there by then. What is computed on the way is exact, because later stages group by it;
 the last stage computes anything.
 
+Records come from one input, or from several with a watermark each, and any stage may have a condition.
+
 Where a calendar is among the stages, all of it is moved to where clocks are changed, see `strategies.calendar`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fanlight.model import aggregates as agg
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.changes import Changes
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.semantics import Closing
 from fanlight.model.sort import SortSpec
@@ -26,7 +29,7 @@ from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
-from fanlight.model.time.watermarks import BoundedDisorder, Explicit, WatermarkStrategy
+from fanlight.model.time.watermarks import BoundedDisorder, Combine, Explicit, Several, WatermarkStrategy
 from fanlight.model.triggers import AtExpiry, AtWatermark
 from fanlight.model.windows.calendar import Calendar
 from fanlight.model.windows.counting import Counting, Scope
@@ -35,7 +38,8 @@ from fanlight.model.windows.session import Session
 from fanlight.model.windows.sliding import Anchor, Sliding
 from fanlight.model.windows.tumbling import Tumbling
 from fanlight.testing.oracle.graph import as_input
-from fanlight.testing.script import Step
+from fanlight.testing.oracle.union import INPUT
+from fanlight.testing.script import Condition, InputScript, Step
 from fanlight.testing.strategies import calendar as strategies_calendar
 from fanlight.testing.strategies.kinds import EVENT, calendars, countings, cumulatings, sessions, slidings
 from fanlight.testing.strategies.scripts import DISORDER, scripts
@@ -58,6 +62,9 @@ Columns = dict[str, str]
 SOURCE: Columns = {"k": "text", "v": "whole", "f": "number", "b": "flag"}
 """The columns of the records, besides their time."""
 
+UNITED = ("web", "shop")
+"""The inputs of a union."""
+
 MOST_STAGES = 4
 _QUIET = WindowSpec("ts", Tumbling(Duration(1)), (("n", agg.count()),))
 """Scripts are drawn for a spec that waits for no signal: nobody gives one to a pipeline."""
@@ -65,34 +72,75 @@ _QUIET = WindowSpec("ts", Tumbling(Duration(1)), (("n", agg.count()),))
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A pipeline of several stages, and the steps for its first."""
+    """A pipeline of several stages, the condition of each, and the steps for its first."""
 
     specs: tuple[StreamSpec, ...]
     steps: tuple[Step, ...]
+    conditions: tuple[Condition | None, ...] = ()
+    inputs: dict[str, InputScript] = field(default_factory=dict)
+    """What each of several inputs brings; the steps are made of it. Empty if there is one input only."""
 
 
 @st.composite
-def graphs(draw: DrawFn, *, told: bool = False, calm: bool = False, retracting: bool = False) -> Graph:
+def graphs(
+    draw: DrawFn, *, told: bool = False, calm: bool = False, retracting: bool = False, united: bool = False
+) -> Graph:
     """Stages and a script.
 
     With `told` the script says the watermark; otherwise it follows the records, and every step has some. In a calm
     graph all records are inside the delay of the first stage, and its last rows do not depend on the bundles. With
-    `retracting` windows too may follow a stage that takes rows back; a sort always may.
+    `retracting` windows too may follow a stage that takes rows back; a sort always may. With `united` there are
+    several inputs.
     """
-    strategy = draw(_strategies(told=told, calm=calm))
+    strategy = draw(_united(calm=calm) if united else _strategies(told=told, calm=calm))
     ordered = draw(st.lists(st.sampled_from([False, False, False, True]), min_size=2, max_size=MOST_STAGES))
     specs: list[StreamSpec] = []
-    columns, given = SOURCE, {"time": "ts", "unit": TimeUnit.MICROSECONDS, "watermark": strategy, "lateness": None}
+    conditions: list[Condition | None] = []
+    columns = {**SOURCE, INPUT: "text"} if united else SOURCE
+    given: dict[str, Any] = {"time": "ts", "unit": TimeUnit.MICROSECONDS, "watermark": strategy, "lateness": None}
     for sorts, after in zip(ordered, [*ordered[1:], None], strict=True):
         brings = retracting and after is False and draw(st.booleans())
         windowed = _aggregations(columns, given, after=after, calm=calm, brings=brings)
         spec = draw(_sorts(columns, given) if sorts else windowed)
         specs.append(spec)
+        conditions.append(draw(_conditions(columns, given.get("changes"))))
         if after is not None:
             changes = spec.continuation.changes
             columns, given = _onward(spec, columns), {**as_input(spec), "changes": changes}
+    if isinstance(strategy, Several):
+        inputs = draw(_input_scripts(calm=calm))
+        return _placed(Graph(tuple(specs), (), tuple(conditions), inputs))
     steps = draw(scripts(_QUIET, calm=calm))
-    return _placed(Graph(tuple(specs), tuple(steps if told else _sourced(steps, calm=calm))))
+    return _placed(Graph(tuple(specs), tuple(steps if told else _sourced(steps, calm=calm)), tuple(conditions)))
+
+
+@st.composite
+def _input_scripts(draw: DrawFn, *, calm: bool) -> dict[str, InputScript]:
+    """What each input brings. Either all have clocks, which need not agree, or none has."""
+    sourced = [_sourced(draw(scripts(_QUIET, calm=calm)), calm=calm)[:-1] for _ in UNITED]
+    has_clocks = all(steps and steps[0].clock is not None for steps in sourced)
+    found = {}
+    for name, steps in zip(UNITED, sourced, strict=True):
+        clocks = [step.clock for step in steps if has_clocks and step.clock is not None]
+        found[name] = InputScript(tuple(step.records for step in steps), tuple(clocks))
+    return found
+
+
+def _united(*, calm: bool) -> SearchStrategy[Several]:
+    """A delay for each input; the least of their watermarks, or now and then the greatest, and without idle ones."""
+    delays = st.just(Duration(2 * DISORDER)) if calm else durations(0, 12)
+    each = st.tuples(*(st.tuples(st.just(name), st.builds(BoundedDisorder, delays)) for name in UNITED))
+    combined = st.just(Combine.MIN) if calm else st.sampled_from([Combine.MIN, Combine.MIN, Combine.MAX])
+    return st.builds(Several, each, combined, st.none() if calm else st.none() | durations(1, 12))
+
+
+def _conditions(columns: Columns, changes: Changes | None) -> SearchStrategy[Condition | None]:
+    """A condition that leaves some out, or none. Of changes, only those say all of their row that are consistent."""
+    asked = {"text": st.sampled_from(["a", "b", "shop", "web"]), "whole": st.integers(-3, 3)}
+    some = [st.builds(Condition, st.just(name), asked[holds]) for name, holds in columns.items() if holds in asked]
+    if not some or (changes is not None and not changes.consistent):
+        return st.none()
+    return st.sampled_from([False, False, True]).flatmap(lambda has: among(*some) if has else st.none())
 
 
 def _strategies(*, told: bool, calm: bool) -> SearchStrategy[WatermarkStrategy]:
@@ -262,7 +310,16 @@ def _placed(graph: Graph) -> Graph:
         return graph
     origin, pace = strategies_calendar.ORIGINS[found[0].zone], strategies_calendar.PACES[found[0].unit]
     specs = tuple(_slower(spec, pace) for spec in graph.specs)
-    return Graph(specs, tuple(strategies_calendar.moved(step, origin, pace) for step in graph.steps))
+    steps = tuple(strategies_calendar.moved(step, origin, pace) for step in graph.steps)
+    inputs = {name: _moved(script, origin, pace) for name, script in graph.inputs.items()}
+    return replace(graph, specs=specs, steps=steps, inputs=inputs)
+
+
+def _moved(script: InputScript, origin: int, pace: int) -> InputScript:
+    """What an input brings, moved like the steps of a script."""
+    bundles = tuple(strategies_calendar.moved(Step(records=one), origin, pace).records for one in script.bundles)
+    clocks = [strategies_calendar.moved(Step(clock=one), origin, pace).clock for one in script.clocks]
+    return InputScript(bundles, tuple(one for one in clocks if one is not None))
 
 
 def _slower(value: Any, pace: int) -> Any:
@@ -273,5 +330,5 @@ def _slower(value: Any, pace: int) -> Any:
         return tuple(_slower(one, pace) for one in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    said = {field.name: getattr(value, field.name) for field in fields(value) if field.name != "tick"}
+    said = {one.name: getattr(value, one.name) for one in fields(value) if one.name != "tick"}
     return replace(value, **{name: _slower(one, pace) for name, one in said.items()})

@@ -15,14 +15,14 @@ _STANDING = pa.array([Op.INSERT.code, Op.UPDATE.code])
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class TableChanges:
     """Delete every row named by `gone`, then insert `rows`."""
 
     gone: pa.Table
     rows: pa.Table
 
 
-def changes(rows: pa.Table, ops: pa.ChunkedArray | None, key: tuple[str, ...]) -> Changes:
+def changes(rows: pa.Table, ops: pa.ChunkedArray | None, key: tuple[str, ...]) -> TableChanges:
     """The changes that a batch of firings makes to a table with one row for each key: the last row of a key counts.
 
     If it is an insertion or an update, it is the row; if it is a retraction or a deletion, there is no row.
@@ -37,6 +37,6 @@ def changes(rows: pa.Table, ops: pa.ChunkedArray | None, key: tuple[str, ...]) -
     places = pa.array(np.sort(last[last >= 0]))
     newest = rows.take(places)
     if ops is None:
-        return Changes(newest.select(key), newest)
+        return TableChanges(newest.select(key), newest)
     standing = pc.is_in(ops.take(places), _STANDING)
-    return Changes(newest.select(key), newest.filter(standing))
+    return TableChanges(newest.select(key), newest.filter(standing))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST
 from fanlight.spark.sinks.batch import Batch, Part
-from fanlight.spark.sinks.database.changes import Changes
+from fanlight.spark.sinks.database.changes import TableChanges
 from fanlight.spark.sinks.database.connection import Connection, Database
 from fanlight.spark.sinks.database.key_check import require_exact, require_names
 from fanlight.spark.sinks.database.refused_rows import Sieve, stopped, with_refused
@@ -159,7 +159,7 @@ class DatabaseSink:
         delete(connection, _batches_beside(table), noted.select(_batches_beside(table).key))
         insert(connection, _batches_beside(table).name, noted)
 
-    def _sift(self, part: Part, table: Table, done: Changes, sieve: Sieve, batch: Batch) -> None:
+    def _sift(self, part: Part, table: Table, done: TableChanges, sieve: Sieve, batch: Batch) -> None:
         """Apply the changes that the database takes; refused rows of the result may become dead letters.
 
         A key that cannot be searched for is not in the table. A key whose row a constraint protects is.

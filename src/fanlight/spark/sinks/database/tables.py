@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fanlight.errors import SpecError
 from fanlight.spark.sinks.batch import Batch, Part
-from fanlight.spark.sinks.database.changes import Changes, changes
+from fanlight.spark.sinks.database.changes import TableChanges, changes
 from fanlight.spark.sinks.result_schema import ACCOUNTING, ResultShape
 
 
@@ -36,11 +36,11 @@ def table_of(part: Part, name: str, shape: ResultShape) -> Table:
     return Table(name, schema, shape.key)
 
 
-def changes_of(part: Part, batch: Batch, table: Table, shape: ResultShape) -> Changes:
+def changes_of(part: Part, batch: Batch, table: Table, shape: ResultShape) -> TableChanges:
     """What a batch does to the table of a part. Rows that nothing tells apart are added, and so are other parts."""
     rows = _flat(part, batch, shape)
     if part is not Part.ROWS or not shape.identity:
-        return Changes(rows.select([]).slice(0, 0), rows)
+        return TableChanges(rows.select([]).slice(0, 0), rows)
     return changes(rows, shape.ops(batch.rows), table.key)
 
 
