@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rich.console import Console
 
-from benchmarks import firings, growth, hopping, peers, results, sliding, sort, stages, steps, tumbling
+from benchmarks import firings, growth, hopping, over, peers, results, sliding, sort, stages, steps, tumbling
 from benchmarks.figures import Figures, Scale
 from benchmarks.machine import one_core
 
@@ -73,6 +73,7 @@ BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "sliding": sliding.run,
     "steps": steps.run,
     "sort": sort.run,
+    "over": over.run,
     "stages": stages.run,
     "spark": _spark,
     "kinds": _kinds,

@@ -33,7 +33,7 @@ def polars(
             found = way(frame)
         yield found.to_arrow()
 
-    return Contestant(name, play, partial(FingerprintAudit, name, _distinct, expected), len(frame), 1)
+    return Contestant(name, play, partial(FingerprintAudit, name, distinct, expected), len(frame), 1)
 
 
 def rolling_by(frame: pl.DataFrame) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def rolling(frame: pl.DataFrame) -> pl.DataFrame:
     return groups.agg(pl.col("price").mean().alias(AVERAGE))
 
 
-def _distinct(rows: pa.Table) -> Columns:
+def distinct(rows: pa.Table) -> Columns:
     """Key, time and average. Orders of one key and time have one window, and Polars a row for each of them."""
     key, time = rows.column("key").to_numpy(), rows.column("ts").cast(pa.int64()).to_numpy()
     order = np.lexsort((time, key))

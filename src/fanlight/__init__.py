@@ -61,6 +61,18 @@ from fanlight.model.aggregates import (
     weighted_avg,
 )
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.over.frame import range, rows
+from fanlight.model.over.functions import (
+    dense_rank,
+    first_value,
+    lag,
+    last_value,
+    lead,
+    nth_value,
+    rank,
+    row_number,
+)
+from fanlight.model.over.spec import OverSpec, desc
 from fanlight.model.reason import Reason
 from fanlight.model.retention import Retention, retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
@@ -86,6 +98,7 @@ from fanlight.model.triggers import (
     samza_policies,
     until,
 )
+from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.calendar import Calendar, CalendarUnit, calendar
 from fanlight.model.windows.counting import Counting, Scope, counting
 from fanlight.model.windows.cumulating import Cumulating, cumulating
@@ -130,6 +143,7 @@ __all__ = [
     "OnTime",
     "Op",
     "OtherEngine",
+    "OverSpec",
     "Reason",
     "Result",
     "Retention",
@@ -148,6 +162,7 @@ __all__ = [
     "TimeUnit",
     "Timing",
     "Trigger",
+    "UniqueSpec",
     "UserAggregate",
     "VectorError",
     "Window",
@@ -178,9 +193,12 @@ __all__ = [
     "counting",
     "cumulating",
     "custom",
+    "dense_rank",
+    "desc",
     "distinct",
     "every",
     "first",
+    "first_value",
     "fixed_distance",
     "fold",
     "global_window",
@@ -190,18 +208,26 @@ __all__ = [
     "in_order",
     "inspect",
     "join_text",
+    "lag",
     "last",
+    "last_value",
+    "lead",
     "list",
     "max",
     "median",
     "min",
     "mode",
     "never",
+    "nth_value",
     "on_signal",
     "quantile",
+    "range",
+    "rank",
     "reduce",
     "repeat",
     "retention",
+    "row_number",
+    "rows",
     "samza_policies",
     "session",
     "several",

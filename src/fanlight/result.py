@@ -28,6 +28,7 @@ from fanlight.model.windows.custom import Custom
 from fanlight.model.windows.same import Same
 from fanlight.operators.accounting import Accounting, as_first
 from fanlight.operators.handover import Handover
+from fanlight.over import OverRows
 from fanlight.stream import Origin, Rewindowed, Spec_, Stream, StreamWords
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class RowResult(StreamWords, Generic[Spec_]):
         self.spec = spec
         self.befores = tuple(befores)
         """The stages whose results this one reads; most read one, or none."""
+        self.over_rows: OverRows | None = None
+        """What it was declared as, if it is an `over`: another frame can share its pass."""
         self._reading = reading
         self._run = run if isinstance(run, EmbeddedRun) else None
         self._spark = None if isinstance(run, EmbeddedRun) else run

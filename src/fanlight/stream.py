@@ -12,8 +12,9 @@ from fanlight.model.aggregates import Aggregate
 from fanlight.model.changes import Changes
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
-from fanlight.model.normalize import NormalizeSpec
-from fanlight.model.preparation import Intake, Preparation, Select, Where, select_of, text_of, where_of
+from fanlight.model.given import checked, checked_columns
+from fanlight.model.over.frame import Frame
+from fanlight.model.preparation import Intake, Preparation, select_of, text_of, where_of
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -25,7 +26,10 @@ from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.triggers import AtWatermark, Trigger
+from fanlight.model.unique import Keep, UniqueSpec
 from fanlight.model.windows.kind import WindowKind
+from fanlight.over import Forget, Order, OverRows
+from fanlight.whole_rows import normalized, of_whole_rows
 
 if TYPE_CHECKING:
     from fanlight.result import Result, RowResult
@@ -145,6 +149,46 @@ class StreamWords(ABC):
             )
         return self.apply(SortSpec, ties=checked_columns("sort", ties), total=order == "total")
 
+    def unique_by(
+        self, *columns: str, within: DurationLike, keep: Literal["first", "last"] = "first"
+    ) -> RowResult[UniqueSpec]:
+        """One row for records with the same values in these columns that are no further than `within` apart.
+
+        The first to come leaves at once; with `keep="last"` the last by time leaves, when no other can come. The others
+        are counted as duplicates. With keys, ids are per key. The pipeline is complete.
+
+        >>> import fanlight as fl
+        >>> paid = [{"ts": 1, "id": 7}, {"ts": 2, "id": 8}, {"ts": 5, "id": 7}, {"ts": 90, "id": 7}]
+        >>> fl.stream(paid, time="ts", unit="s").unique_by("id", within="1 min").table().column("ts").to_pylist()
+        [1, 2, 90]
+        """
+        stream, ids = self.as_stream(), checked_columns("unique_by", columns)
+        if stream.changes is not None:
+            raise SpecError(
+                f"unique_by: this stream has changes (`{stream.changes.op}`), which may take back a row that has left. "
+                "Sort it first, which gives the rows that are left, as in sort().unique_by(…)."
+            )
+        keyed = replace(stream, keys=stream.keys or ids)
+        return keyed.apply(UniqueSpec, ids=ids, within=Duration.of(within), keep=choice(Keep, keep, "keep"))
+
+    def over(self, frame: Frame, *, order: Order = (), forget: Forget = None) -> OverRows:
+        """Look at the rows of its key around each row, those of `frame`; then say what to `add`.
+
+        Rows of one time are ordered by the columns `order`. `forget` says how long after its newest row a key is
+        remembered; only frames over time need none. After `add`, another `over` shares the pass.
+
+        >>> import fanlight as fl
+        >>> paid = fl.stream([{"ts": 1, "price": 4}, {"ts": 2, "price": 9}], time="ts", unit="s")
+        >>> paid.over(fl.rows(1), forget="1 h").add(before=fl.lag("price")).table().column("before").to_pylist()
+        [None, 4]
+        """
+        earlier: OverRows | None = getattr(self, "over_rows", None)
+        return (
+            OverRows.of(self.as_stream(), frame, order, forget)
+            if earlier is None
+            else earlier.also(frame, order, forget)
+        )
+
     def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:
         """Run an operator of your own over this stream: `spec` is made of the stream's time, keys and watermark.
 
@@ -155,7 +199,7 @@ class StreamWords(ABC):
             raise SpecError(
                 f"apply: {spec!r} is no spec of an operator. Give a class that derives from fanlight.extend.StreamSpec."
             )
-        stream = self.as_stream().of_whole_rows(ZERO)
+        stream = of_whole_rows(self.as_stream(), ZERO)
         about = {name: getattr(stream, name) for name in ("time", "keys", "watermark", "unit", "ahead")}
         if stream.changes is not None:
             about["changes"] = stream.changes
@@ -204,34 +248,10 @@ class Stream(StreamWords):
         if spec.window.takes_rows_only:
             rows = self.sort().as_stream()
             return replace(rows, keys=self.keys, tick=self.tick)
-        stream = self.of_whole_rows(spec.keeps_rows_for)
+        stream = of_whole_rows(self, spec.keeps_rows_for)
         if stream.changes is not None and stream.changes.consistent:
             return stream
-        return stream.normalized(spec.keeps_rows_for)
-
-    def of_whole_rows(self, keep: Duration) -> Stream:
-        """This stream with every `where` over whole rows.
-
-        A change of a row that is known by unique columns need not say all of it: a delete may have nothing else, and an
-        update replaces a row of other values. So these are normalized before the first `where`.
-        """
-        steps = self.preparation.steps
-        place = next((place for place, step in enumerate(steps) if isinstance(step, Where)), None)
-        if place is None or self.changes is None or self.changes.consistent or not self.changes.unique:
-            return self
-        time = self.time
-        for step in reversed(steps[place:]):
-            time = text_of(dict(step.columns)[time]) if isinstance(step, Select) else time
-        known = replace(self, time=time, preparation=Preparation(steps[:place]))
-        rows = known.normalized(keep)
-        return replace(rows, time=self.time, preparation=Preparation(steps[place:]), first_time=time)
-
-    def normalized(self, keep: Duration) -> Stream:
-        """The same changes, of which every delete has its row; rows are kept for `keep` to be found again."""
-        assert self.changes is not None
-        said = (self.time, self.changes.unique or self.keys, self.changes, keep)
-        changes = self.complete(NormalizeSpec(*said, self.watermark, self.unit, self.ahead)).as_stream()
-        return replace(changes, keys=self.keys, tick=self.tick, lateness=self.lateness)
+        return normalized(stream, spec.keeps_rows_for)
 
     @property
     def is_on_spark(self) -> bool:
@@ -348,7 +368,7 @@ class Windowed:
 
         def __getattr__(self, name: str) -> NoReturn:
             """Called for what a windowed stream does not have: what comes before `window` or after `agg` is told so."""
-            if name in ("sort", "apply"):
+            if name in ("sort", "unique_by", "apply"):
                 told = f": say {name}(…) in the place of window(…) and agg(…), as in stream.{name}(…)"
             elif hasattr(Stream, name):
                 told = f": say {name}(…) before window(…)"
@@ -369,27 +389,3 @@ class Rewindowed(Windowed):
         """What is grouped again, and by what."""
         by = ", ".join(self.stream.keys) or "window alone"
         return f"{self.stream.origin!r}\nto be grouped again by {by}: say agg(…)"
-
-
-def checked(aggregates: Mapping[str, Aggregate]) -> tuple[tuple[str, Aggregate], ...]:
-    """Aggregates by name, as a spec has them."""
-    given: Mapping[str, object] = aggregates
-    for name, aggregate in given.items():
-        if not isinstance(aggregate, Aggregate):
-            called = " It is a function: call it." if callable(aggregate) else ""
-            raise SpecError(
-                f"agg: {name}={aggregate!r} is not an aggregate.{called} Use one, as in {name}=sum('price')."
-            )
-    return tuple(aggregates.items())
-
-
-def checked_columns(word: str, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that were given to `word`, each a name."""
-    given: tuple[object, ...] = columns
-    for column in given:
-        if not isinstance(column, str):
-            listed = ", ".join(map(repr, column)) if isinstance(column, list | tuple) else "'product'"
-            raise SpecError(
-                f"{word}: {column!r} is a {type(column).__name__}, not the name of a column. Write {word}({listed})."
-            )
-    return columns

@@ -16,6 +16,7 @@ from fanlight.model.time.watermarks import Combine, Several
 from fanlight.operators.accounting import INPUT
 from fanlight.result import Reading, RowResult, completed
 from fanlight.stream import Stream, StreamWords
+from fanlight.whole_rows import of_whole_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -135,7 +136,7 @@ def _one_of(name: str, given: object) -> Stream:
         raise SpecError(
             f"union: {name!r} has keys, and what follows the union groups it. Say key_by(…) after union(…)."
         )
-    if stream.of_whole_rows(ZERO) is not stream:
+    if of_whole_rows(stream, ZERO) is not stream:
         raise SpecError(
             f"union: {name!r} has a where(…) over changes that need not say all of their row. Say where(…) after "
             "union(…): there it sees whole rows."

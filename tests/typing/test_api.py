@@ -49,6 +49,13 @@ def test_a_pipeline_reads_as_it_is_typed() -> None:
     assert result.table().column("n").to_pylist().count(2) == 9
 
 
+def test_one_row_of_each_id_reads_as_it_is_typed() -> None:
+    result = fl.stream(ORDERS, time="ts").unique_by("price", within="1 minute", keep="last")
+    assert_type(result, fl.RowResult[fl.UniqueSpec])
+    with pytest.raises(fl.SpecError, match="keep: 'newest' is not one of first, last"):
+        fl.stream(ORDERS, time="ts").unique_by("price", within="1 minute", keep="newest")  # type: ignore[arg-type]
+
+
 def test_a_sort_reads_as_it_is_typed() -> None:
     result = assert_type(fl.stream(ORDERS, time="ts").sort("price", order="total"), fl.RowResult[fl.SortSpec])
     assert assert_type(result.spec, fl.SortSpec).ties == ("price",)

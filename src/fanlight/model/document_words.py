@@ -36,6 +36,19 @@ from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.functions import (
+    ColumnFunction,
+    DenseRank,
+    Lag,
+    LastValue,
+    Lead,
+    NthValue,
+    Rank,
+    RowFunction,
+    RowNumber,
+)
+from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
@@ -59,6 +72,7 @@ from fanlight.model.triggers import (
     Repeat,
     Until,
 )
+from fanlight.model.unique import Keep, UniqueSpec
 from fanlight.model.windows.calendar import Calendar, CalendarUnit
 from fanlight.model.windows.counting import Counting, Scope
 from fanlight.model.windows.cumulating import Cumulating
@@ -142,6 +156,21 @@ WORDS: dict[str, type] = {
     "Sum": Sum,
     "Top": Top,
     "Variance": Variance,
+    # over
+    "OverSpec": OverSpec,
+    "OrderBy": OrderBy,
+    "Frame": Frame,
+    "RowFrame": RowFrame,
+    "RangeFrame": RangeFrame,
+    "RowFunction": RowFunction,
+    "ColumnFunction": ColumnFunction,
+    "RowNumber": RowNumber,
+    "Rank": Rank,
+    "DenseRank": DenseRank,
+    "Lag": Lag,
+    "Lead": Lead,
+    "NthValue": NthValue,
+    "LastValue": LastValue,
     # preparation
     "Preparation": Preparation,
     "Where": Where,
@@ -166,6 +195,8 @@ WORDS: dict[str, type] = {
     "WindowSpec": WindowSpec,
     "NormalizeSpec": NormalizeSpec,
     "SortSpec": SortSpec,
+    "Keep": Keep,
+    "UniqueSpec": UniqueSpec,
 }
 """Every class of the model that can stand in a document, by its word."""
 

@@ -76,7 +76,7 @@ class Books:
             book.received += records
 
     def accept(self, records: int) -> None:
-        """Count records that were accepted."""
+        """Count records that were accepted; below zero, that they were not after all."""
         self.accounting.accepted += records
 
     def repeat(self, records: int) -> None:
@@ -84,6 +84,12 @@ class Books:
         for book in self._open():
             book.received += records
             book.duplicates += records
+
+    def duplicate(self, batch: pa.RecordBatch, again: Bools) -> None:
+        """Count the records that `again` marks as duplicates; that they have come was counted before."""
+        self.accounting.duplicates += int(np.count_nonzero(again))
+        for name, records in self._counted_by_input(batch, again):
+            self.inputs[name].duplicates += records
 
     def filter(self, records: int) -> None:
         """Count records that the pipeline's own `where` left out."""
@@ -121,15 +127,20 @@ class Books:
         if self._input is not None:
             yield self.inputs[self._input]
 
+    def _counted_by_input(self, batch: pa.RecordBatch, marked: Bools) -> list[tuple[str, int]]:
+        """How many of the records that are marked each input has brought; nothing where inputs have no names."""
+        if not self.inputs or not marked.any():
+            return []
+        found = pc.value_counts(batch.column(INPUT).filter(pa.array(marked))).to_pylist()
+        return [(one["values"], one["counts"]) for one in found]
+
     def reject(
         self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints, details: pa.Array | None = None
     ) -> None:
         """Make dead letters of the records that `dead` marks, each with its detail if there are any."""
-        rejected = self.letters.reject(batch, dead, reason, watermarks, details)
-        self.accounting.dead_letters += rejected
-        if self.inputs and rejected:
-            for found in pc.value_counts(batch.column(INPUT).filter(pa.array(dead))).to_pylist():
-                self.inputs[found["values"]].dead_letters += found["counts"]
+        self.accounting.dead_letters += self.letters.reject(batch, dead, reason, watermarks, details)
+        for name, records in self._counted_by_input(batch, dead):
+            self.inputs[name].dead_letters += records
 
     def miss(self, windows: int) -> None:
         """Count (record, window) pairs that did not count."""

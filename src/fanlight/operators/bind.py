@@ -8,11 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.over.spec import OverSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
+from fanlight.model.unique import UniqueSpec
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
+from fanlight.operators.over.operator import bind_over
 from fanlight.operators.sort.operator import bind_sort
+from fanlight.operators.unique.operator import bind_unique
 from fanlight.operators.window.aggregate import bind_window
 
 
@@ -29,3 +33,5 @@ def bind(spec: Any, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # n
 bind.register(WindowSpec, bind_window)
 bind.register(SortSpec, bind_sort)
 bind.register(NormalizeSpec, bind_normalize)
+bind.register(UniqueSpec, bind_unique)
+bind.register(OverSpec, bind_over)

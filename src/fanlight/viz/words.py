@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from fanlight.model.firing import Accumulation
+from fanlight.model.over.spec import OverSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
@@ -17,6 +18,7 @@ from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.watermarks import BoundedDisorder
 from fanlight.model.triggers import AtWatermark
+from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.counting import Counting
 from fanlight.model.windows.global_window import Global
 from fanlight.model.windows.session import Session
@@ -92,6 +94,10 @@ def _kind(spec: StreamSpec) -> str:
     if isinstance(spec, SortSpec):
         said = [*map(repr, spec.ties), *(["order='total'"] if spec.total else [])]
         return f"sort({', '.join(said)})"
+    if isinstance(spec, OverSpec):
+        return f"over {'; '.join(dict.fromkeys(str(one.frame) for one in spec.new_columns))}"
+    if isinstance(spec, UniqueSpec):
+        return f"unique_by({', '.join(map(repr, spec.ids))}), within {spec.within}"
     if not isinstance(spec, WindowSpec):
         return type(spec).__name__
     kind = spec.window

@@ -342,7 +342,7 @@ class Watermarks:
         """The combined watermark of these inputs; if all are idle, the greatest that one of them has said."""
         if not names:
             going = self._going()
-            told = [said for name in going if (said := self._inputs[name].watermark) is not None]
+            told = [one for name in going if (one := self._inputs[name].watermark) is not None]
             return max(told, default=self._reached) if going else END_OF_TIME
         said = [self._inputs[name].watermark for name in names]
         together = max if self._rule.combine is Combine.MAX else min

@@ -6,17 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from fanlight.kernels.aggregates.hash64 import hashes, is_hashed
 from fanlight.kernels.grouping.groups import Bools, Ints, order_of, runs
+from fanlight.kernels.row_hashes import row_hashes
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.operators.chunk_log import ChunkLog
 from fanlight.operators.sort.gather import gather, joined
 from fanlight.state.store import ChunkStore
 
 _BUCKETS = 256
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
 _OWN = "v."
 """A prefix of the rows' own columns, so that no name collides with the column of times."""
 
@@ -114,20 +112,7 @@ class LiveRows:
 
 def buckets_of(identity: list[pa.Array], rows: int) -> Ints:
     """The bucket of each row, from the columns that tell rows apart. Equal rows are in one bucket, on every machine."""
-    mixed = np.zeros(rows, np.uint64)
-    with np.errstate(over="ignore"):
-        for column in identity:
-            mixed = (mixed ^ _hashed(column)) * _PRIME
-            mixed ^= mixed >> np.uint64(32)
-    return (mixed % np.uint64(_BUCKETS)).astype(np.int64)
-
-
-def _hashed(column: pa.Array) -> NDArray[np.uint64]:
-    """The hash of each value; 0 for a null, and for what has no hash."""
-    found = np.zeros(len(column), np.uint64)
-    if is_hashed(column.type):
-        found[column.is_valid().to_numpy(zero_copy_only=False)] = hashes(column.drop_null())
-    return found
+    return (row_hashes(identity, rows) % np.uint64(_BUCKETS)).astype(np.int64)
 
 
 def _times_of(batch: pa.RecordBatch) -> Ints:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fanlight.model.time.timestamp import START_OF_TIME
 from fanlight.testing.vectors.load import Vector
+from fanlight.testing.vectors.milliseconds import length, moment
 
 BUILT_OPS = (
     "window_agg",
@@ -19,6 +21,8 @@ BUILT_OPS = (
     "watermark_merge",
     "watermark_gen",
     "sort",
+    "over",
+    "dedup_within_watermark",
     "group_by_ts",
 )
 
@@ -53,6 +57,10 @@ def refuse(vector: Vector) -> None:
     for group in vector.expect:
         for row in group.get("rows") or ():
             _refuse_contradiction(row)
+    if vector.op == "dedup_within_watermark":
+        _refuse_behind(vector)
+    if vector.op == "over":
+        _refuse_frames(vector.mapping("over"))
 
 
 def _refuse_window(window: Mapping[str, Any]) -> None:
@@ -69,6 +77,26 @@ def _refuse_step(step: Mapping[str, Any]) -> None:
     unknown = sorted(str(field) for field in step if field not in STEP_FIELDS)
     if unknown:
         raise NotAdoptedError(f"steps with `{unknown[0]}` are not built yet")
+
+
+def _refuse_behind(vector: Vector) -> None:
+    """Refuse to leave repetitions out where records come behind the watermark, and not so far that they are expired."""
+    watermark, within = START_OF_TIME, length(vector.get("lateness_ms")).micros
+    for step in vector.steps:
+        times = [moment(record["ts"]) for record in step.get("in") or ()]
+        if any(watermark - within <= time < watermark for time in times):
+            raise NotAdoptedError(
+                "Spark drops every record behind the watermark; here one is taken as long as it is not further behind "
+                "than ids reach, so that a slow record which nothing repeats is not lost"
+            )
+        watermark = max(watermark, moment(step.get("watermark", "-inf")))
+
+
+def _refuse_frames(over: Mapping[str, Any]) -> None:
+    if over.get("frame", {}).get("unit") == "session":
+        raise NotAdoptedError("over: frames of sessions are not built yet")
+    if "partition" not in over or over.get("order") != "ts":
+        raise NotAdoptedError("over: rows are ordered by their time; other orders are not built yet")
 
 
 def _refuse_contradiction(row: Any) -> None:

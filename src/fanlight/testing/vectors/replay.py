@@ -18,8 +18,10 @@ from fanlight.testing.vectors.emitted import emitted_watermarks
 from fanlight.testing.vectors.expect import differences, groups_of, require_attributes
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import firing_attributes, window_attributes
+from fanlight.testing.vectors.over import over
 from fanlight.testing.vectors.play import play_vector
 from fanlight.testing.vectors.sort import sort
+from fanlight.testing.vectors.unique import unique
 
 
 class Status(Enum):
@@ -73,5 +75,7 @@ _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
     "watermark_merge": lambda vector, _: emitted_watermarks(vector),
     "watermark_gen": lambda vector, _: emitted_watermarks(vector),
     "sort": sort,
+    "over": over,
+    "dedup_within_watermark": unique,
     "group_by_ts": lambda vector, engine: _window_agg(by_instant(vector), engine),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,9 +131,12 @@ def sort(vector: Vector, engine: str) -> list[str]:
     return sort_differences(vector, lambda vector: EngineSort(vector, engine))
 
 
-def sort_differences(vector: Vector, driver: Callable[[Vector], SortDriver]) -> list[str]:
-    """What differs in the rows of each step. A view that is read (`state`) has all rows that have left so far."""
-    columns = {name for record in vector.records for name in record}
+def sort_differences(vector: Vector, driver: Callable[[Vector], SortDriver], computed: Iterable[str] = ()) -> list[str]:
+    """What differs in the rows of each step, which have the columns that came and those that were `computed`.
+
+    A view that is read (`state`) has all rows that have left so far.
+    """
+    columns = {*computed, *(name for record in vector.records for name in record)}
     require_attributes(vector, columns)
     mode = vector.get("expect_mode", "each_step")
     steps = _played(vector, driver(vector))

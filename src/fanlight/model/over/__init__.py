@@ -1,0 +1,1 @@
+"""What `over` computes for each row: frames, functions of the rows in them, and the declaration of both."""

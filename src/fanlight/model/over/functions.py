@@ -1,0 +1,131 @@
+"""Functions of a row among those of its key: its number, its rank, the value of a row before or after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanlight.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class RowFunction:
+    """One value for each row; the root of them all. An aggregate over the frame is one too, and no `RowFunction`."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns it works on."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowNumber(RowFunction):
+    """The place of the row among those of its key, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rank(RowFunction):
+    """One more than the number of rows before it; rows of one time have the same rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseRank(RowFunction):
+    """The same without gaps: one more than the number of different times before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFunction(RowFunction):
+    """A function that takes the value of another row."""
+
+    column: str
+    offset: int = 1
+    ignore_nulls: bool = False
+    """Whether rows without a value are passed over."""
+
+    def __post_init__(self) -> None:
+        word = _word(self)
+        column: object = self.column
+        if not isinstance(column, str) or not column:
+            raise SpecError(f"{word}: {self.column!r} is no column name. Name one, as in {word}('price').")
+        least = 1 if isinstance(self, NthValue) else 0
+        offset: object = self.offset
+        if not isinstance(offset, int) or isinstance(offset, bool) or offset < least:
+            raise SpecError(f"{word}: the number of rows ({self.offset!r}) must be a whole number from {least} up.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+
+@dataclass(frozen=True, slots=True)
+class Lag(ColumnFunction):
+    """The value of the row so many before it; null if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead(ColumnFunction):
+    """The value of the row so many after it; null if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class NthValue(ColumnFunction):
+    """The value of the n-th row of the frame; null if it has fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastValue(ColumnFunction):
+    """The value of the last row of the frame; null if it has none."""
+
+
+def row_number() -> RowNumber:
+    """The place of each row among those of its key, from 1.
+
+    >>> row_number()
+    RowNumber()
+    """
+    return RowNumber()
+
+
+def rank() -> Rank:
+    """The rank of each row: rows of one time share one, and leave a gap after it."""
+    return Rank()
+
+
+def dense_rank() -> DenseRank:
+    """The rank of each row without gaps."""
+    return DenseRank()
+
+
+def lag(column: str, offset: int = 1, *, ignore_nulls: bool = False) -> Lag:
+    """The value of a column in the row before, or `offset` rows before.
+
+    >>> lag("price", 2).offset
+    2
+    """
+    return Lag(column, offset, ignore_nulls)
+
+
+def lead(column: str, offset: int = 1, *, ignore_nulls: bool = False) -> Lead:
+    """The value of a column in the next row, or `offset` rows after: the row waits for it, for `forget` at most."""
+    return Lead(column, offset, ignore_nulls)
+
+
+def nth_value(column: str, n: int, *, ignore_nulls: bool = False) -> NthValue:
+    """The value of a column in the n-th row of the frame, from 1."""
+    return NthValue(column, n, ignore_nulls)
+
+
+def first_value(column: str, *, ignore_nulls: bool = False) -> NthValue:
+    """The value of a column in the first row of the frame."""
+    return NthValue(column, 1, ignore_nulls)
+
+
+def last_value(column: str, *, ignore_nulls: bool = False) -> LastValue:
+    """The value of a column in the last row of the frame."""
+    return LastValue(column, 1, ignore_nulls)
+
+
+def _word(function: ColumnFunction) -> str:
+    return {"Lag": "lag", "Lead": "lead", "NthValue": "nth_value", "LastValue": "last_value"}.get(
+        type(function).__name__, "over"
+    )

@@ -1,0 +1,182 @@
+"""Over, declared: every row comes back with new columns, each computed over a frame of rows of its key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fanlight.errors import SpecError
+from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.over.frame import Frame
+from fanlight.model.over.functions import ColumnFunction, DenseRank, Lag, Lead, NthValue, Rank, RowFunction, RowNumber
+from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import BoundedDisorder, WatermarkStrategy
+
+_COUNTING = (RowNumber, Rank, DenseRank)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    """A column that orders rows of one time, ascending or descending; null is last either way."""
+
+    column: str
+    descending: bool = False
+
+
+def desc(column: str) -> OrderBy:
+    """Order rows of one time by this column, the greatest first.
+
+    >>> desc("price")
+    OrderBy(column='price', descending=True)
+    """
+    return OrderBy(column, descending=True)
+
+
+class Computed(NamedTuple):
+    """A new column: its name, the frame it looks at, and what it computes of it."""
+
+    name: str
+    frame: Frame
+    function: RowFunction | Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class OverSpec(StreamSpec):
+    """The declaration of `over`: the order of a key's rows, the new columns, and how long a key is remembered.
+
+    >>> from fanlight.model.aggregates import avg
+    >>> from fanlight.model.over.frame import range
+    >>> OverSpec("ts", (("mean", range("60 s"), avg("price")),), keys=("shop",)).columns
+    ('ts', 'shop', 'price')
+    """
+
+    time: str
+    computed: tuple[tuple[str, Frame, RowFunction | Aggregate], ...]
+    """The new columns: name, frame, function."""
+    keys: tuple[str, ...] = ()
+    order: tuple[OrderBy, ...] = ()
+    """The columns that order rows of one time; rows that are still equal are in order of arrival."""
+    forget: Duration | None = None
+    """How long after its newest row a key is remembered: a row that comes later than that starts anew.
+
+    None: nothing is kept but the rows that a frame over time can reach.
+    """
+    watermark: WatermarkStrategy = field(default_factory=lambda: BoundedDisorder(Duration(0)))
+    unit: TimeUnit | None = TimeUnit.MICROSECONDS
+    """What whole numbers in the time column count. None: nobody has said, and whole numbers are refused."""
+    ahead: Duration | None = None
+    """How far ahead of the clock a time may be. None: as far as it likes."""
+
+    def __post_init__(self) -> None:
+        if not self.computed:
+            raise SpecError("over: nothing is computed. Say what, as in over(range('60 s')).add(mean=avg('price')).")
+        for one in self.new_columns:
+            self._check(one)
+        for name in (names := [one.name for one in self.new_columns]):
+            if names.count(name) > 1:
+                raise SpecError(f"over: two new columns are called {name!r}. Give one of them another name.")
+        for by in self.order:
+            if by.column == self.time:
+                raise SpecError(f"over: {self.time!r} is the time, which orders rows anyway. Order by other columns.")
+        if self.forget is None and (needing := self._unforgotten()):
+            raise SpecError(
+                f"over: {needing} keeps something for every key that ever came, so its state would grow without end. "
+                "Say for how long after its newest row a key is remembered, as in over(…, forget='1 hour'), or "
+                "forget='never' if the keys are few."
+            )
+        if self.forget is not None and self.forget.micros < 0:
+            raise SpecError(f"over: `forget` ({self.forget}) must be from 0 up.")
+
+    @property
+    def new_columns(self) -> tuple[Computed, ...]:
+        """The new columns."""
+        return tuple(Computed(*one) for one in self.computed)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that are read; all others only pass."""
+        worked_on = [name for one in self.new_columns for name in one.function.columns]
+        return tuple(dict.fromkeys([self.time, *self.keys, *(one.column for one in self.order), *worked_on]))
+
+    @property
+    def rows_after(self) -> int:
+        """How many rows of its key after its own a row waits for."""
+        return max(rows_after(one) for one in self.new_columns)
+
+    @property
+    def time_after(self) -> int:
+        """How far after its time a row's frames reach."""
+        return max(one.frame.time_after for one in self.new_columns)
+
+    def hands_on(self, watermark: Timestamp) -> Timestamp:
+        """The watermark of its rows: one that waits for rows after it may leave as late as its frames allow."""
+        if watermark in (START_OF_TIME, END_OF_TIME):
+            return watermark
+        waits = self.time_after
+        if self.rows_after:
+            if self.forget is None or self.forget.is_forever or self._passes_over_rows:
+                return START_OF_TIME
+            waits = max(waits, self.rows_after * self.forget.micros)
+        return max(watermark - waits, START_OF_TIME)
+
+    @property
+    def _passes_over_rows(self) -> bool:
+        """Whether a row waits for one with a value: rows without keep its stretch open for as long as they come."""
+        return any(isinstance(one.function, Lead) and one.function.ignore_nulls for one in self.new_columns)
+
+    @property
+    def told(self) -> tuple[tuple[str, str], ...]:
+        """What `explain` says of it besides its keys, its time and its watermark."""
+        order = ["by time", *(f"by `{one.column}`{' descending' if one.descending else ''}" for one in self.order)]
+        frames = dict.fromkeys(str(one.frame) for one in self.new_columns)
+        waits = "its frames are complete" if self.time_after or self.rows_after else "the watermark has passed it"
+        kept = ["the rows that are not complete", "those that later frames reach"]
+        if self.forget is not None:
+            kept.append(
+                f"a few rows or numbers of each key, {'for ever' if self.forget.is_forever else f'{self.forget} long'}"
+            )
+        return (
+            ("order", f"{', then '.join([*order, 'as they came'])}"),
+            ("frames", "; ".join(frames)),
+            ("fires", f"each row once, when {waits}"),
+            ("gives", f"the columns that came, and {', '.join(one.name for one in self.new_columns)}"),
+            ("keeps", ", ".join(kept)),
+        )
+
+    def _unforgotten(self) -> str:
+        """What needs `forget`, in words; empty if nothing does."""
+        for one in self.new_columns:
+            if isinstance(one.function, (*_COUNTING, Lag, Lead)):
+                return f"{type(one.function).__name__.lower()} ({one.name})"
+            if one.frame.is_unbounded or one.frame.rows_before or one.frame.rows_after:
+                return f"a frame of {one.frame} ({one.name})"
+        return ""
+
+    def _check(self, one: Computed) -> None:
+        given: tuple[object, object] = (one.frame, one.function)
+        if not isinstance(given[0], Frame):
+            raise SpecError(f"over: {one.frame!r} is no frame. Use rows(3) or range('60 s').")
+        if not isinstance(given[1], RowFunction | Aggregate):
+            called = " It is a function: call it." if callable(given[1]) else ""
+            raise SpecError(
+                f"over: {one.name}={one.function!r} is not an aggregate and no function of rows.{called} "
+                f"Use one, as in {one.name}=avg('price') or {one.name}=lag('price')."
+            )
+        if isinstance(one.function, ColumnFunction) and one.frame.is_unbounded and isinstance(one.function, NthValue):
+            raise SpecError(
+                f"over: {one.name} looks for a row from the start of a frame that has none: all rows would be kept. "
+                "Use first('…') for the value of the least time, or a frame with a start."
+            )
+        if isinstance(one.function, Aggregate) and one.function.needs_messages and one.frame.is_unbounded:
+            raise SpecError(
+                f"over: {one.name} is computed from all rows of its frame, and this frame has no start: all rows "
+                "would be kept. Use a frame with a start, as in range('1 hour')."
+            )
+
+
+def rows_after(one: Computed) -> int:
+    """How many rows after its own a new column waits for."""
+    return max(one.frame.rows_after, one.function.offset if isinstance(one.function, Lead) else 0)

@@ -1,0 +1,98 @@
+"""The operator of `over`: rows leave with new columns when their frames are complete."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fanlight.kernels.over.peers import order_within_times, ordered_ranks
+from fanlight.model.over.spec import OverSpec
+from fanlight.model.reason import Reason
+from fanlight.operators.accounting import Books
+from fanlight.operators.ingest.bundle import Bundle, TimeReader
+from fanlight.operators.ingest.columns import plain
+from fanlight.operators.operator import BoundSpec, Operator, Progress
+from fanlight.operators.over.carry import Carry, PendingRows
+from fanlight.operators.over.evaluate import Release
+from fanlight.operators.over.plan import OverPlan
+from fanlight.operators.sort.buffer import SortBuffer
+from fanlight.operators.sort.gather import gather, joined
+from fanlight.state.store import ChunkStore
+
+
+def bind_over(spec: OverSpec, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # noqa: ARG001 -- rows say nothing but what came
+    """`over` bound to its columns; the output has the columns of the input, and the new ones."""
+    plan = OverPlan.bind(spec, schema)
+    return BoundSpec(schema, plan.result, partial(Over, plan), times=TimeReader.of(spec))
+
+
+class Over(Operator):
+    """The rows of one shard: those the watermark has not passed in a sort buffer, the others in the carry."""
+
+    def __init__(self, plan: OverPlan, store: ChunkStore, books: Books) -> None:
+        self._plan = plan
+        self._books = books
+        self._buffer = SortBuffer(store, plan.schema)
+        self._carry = Carry(plan, store)
+
+    def take_in(self, bundle: Bundle, progress: Progress) -> int:
+        """Keep records until the watermark passes them; those it had passed before they came are expired."""
+        expired = bundle.times < bundle.watermarks
+        if expired.any():
+            self._books.reject(bundle.batch, expired, Reason.EXPIRED, bundle.watermarks)
+            bundle = bundle.where(~expired)
+        self._buffer.insert(bundle.batch, bundle.times)
+        return len(bundle)
+
+    def fire(self, progress: Progress) -> list[pa.RecordBatch]:
+        """The rows whose frames are complete, with the new columns."""
+        passed = self._passed(progress)
+        pending = passed if self._carry.is_empty else PendingRows.concat([self._carry.pending(), passed])
+        if not len(pending):
+            return []
+        release = Release(
+            self._plan, self._carry.context(), pending, self._carry.totals(), progress.watermark, progress.ends
+        )
+        if not len(release.at):
+            self._carry.wait(pending)
+            return []
+        columns, outside = release.values()
+        self._carry.write(*release.kept())
+        rows = gather([release.batch], release.leaving)
+        found = pa.RecordBatch.from_arrays([*rows.columns, *columns], schema=self._plan.result)
+        return [self._withheld(found, outside, progress) if outside else found]
+
+    def retire(self, progress: Progress) -> None:
+        """At the end of the input nothing is kept."""
+        if progress.ends:
+            self._carry.clear()
+
+    def _passed(self, progress: Progress) -> PendingRows:
+        """The rows that the watermark passes now, in the order of their times and of `order`."""
+        taken = self._buffer.take(progress.watermark)
+        if not taken:
+            return PendingRows(np.zeros(0, np.int64), pa.RecordBatch.from_pylist([], schema=self._plan.schema).columns)
+        times = np.concatenate([own for _, own in taken])
+        batches = joined([rows for rows, _ in taken], self._plan.schema)
+        rows = batches[0] if len(batches) == 1 else gather(batches, np.arange(len(times)))
+        ranks = [ordered_ranks(plain(rows.column(by.column)), descending=by.descending) for by in self._plan.spec.order]
+        order = order_within_times(times, ranks)
+        passed = PendingRows(times, rows.columns)
+        return passed if order is None else passed.take(order)
+
+    def _withheld(self, rows: pa.RecordBatch, outside: dict[int, dict[str, Any]], progress: Progress) -> pa.RecordBatch:
+        """The rows without those that have a value which its type cannot hold: these become letters."""
+        places = sorted(outside)
+        told = rows.take(pa.array(places, pa.int64())).to_pylist()
+        details = [
+            json.dumps({"values": {**row, **outside[place]}, "out_of_range": sorted(outside[place])}, default=str)
+            for place, row in zip(places, told, strict=True)
+        ]
+        self._books.withhold(details, progress.watermark)
+        stays = np.ones(len(rows), np.bool_)
+        stays[places] = False
+        return rows.filter(pa.array(stays))

@@ -1,0 +1,159 @@
+"""A spec of `over` bound to its input columns: every name looked up, every type checked, every kernel chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from fanlight.errors import InputError
+from fanlight.kernels.aggregates import MessageReducer, Reducer, bind
+from fanlight.kernels.aggregates.aggregation import Aggregation
+from fanlight.kernels.aggregates.gathered_lists import GatheredLists
+from fanlight.kernels.aggregates.inputs import input_type, input_values
+from fanlight.kernels.grouping.groups import check_key
+from fanlight.kernels.plain_type import plain_type
+from fanlight.kernels.sort_time import check_tie
+from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.firing import FiringTime
+from fanlight.model.over.frame import Frame
+from fanlight.model.over.functions import ColumnFunction, DenseRank, Lag, LastValue, Rank
+from fanlight.model.over.spec import OverSpec
+from fanlight.operators.ingest.columns import plain, require_column
+from fanlight.operators.sort.gather import require_movable
+
+Values = dict[str, pa.Array]
+"""Columns by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAggregates:
+    """The aggregates of one frame: their places among the new columns, the columns they work on, their kernels."""
+
+    frame: Frame
+    places: tuple[int, ...]
+    columns: tuple[tuple[str, ...], ...]
+    aggregation: Aggregation
+
+    def values(self, columns: Values) -> list[pa.Array | None]:
+        """What each aggregate works on."""
+        found: dict[tuple[str, ...], pa.Array | None] = {}
+        for names in self.columns:
+            if names not in found:
+                found[names] = input_values(names, [columns[name] for name in names])
+        return [found[names] for names in self.columns]
+
+
+@dataclass(frozen=True, slots=True)
+class OverPlan:
+    """What one shard needs to know: the spec, the kernels, the schemas."""
+
+    spec: OverSpec
+    schema: pa.Schema
+    result: pa.Schema
+    aggregates: tuple[FrameAggregates, ...]
+    """The aggregates of frames that have a start."""
+    running: tuple[FrameAggregates, ...]
+    """Those of frames that start with the first row: a total of what was released goes before them."""
+    totals: Aggregation
+    """The totals of all of these, side by side."""
+    context: tuple[pa.Field, ...]
+    """The columns of released rows that are kept: those that frames and functions look at."""
+
+    @staticmethod
+    def bind(spec: OverSpec, schema: pa.Schema) -> OverPlan:
+        """Look up every column, and choose the kernels."""
+        for name in spec.columns:
+            require_column(schema, name)
+        for name in spec.keys:
+            check_key(name, schema.field(name).type)
+        for by in spec.order:
+            check_tie(by.column, schema.field(by.column).type)
+        for field in schema:
+            require_movable(field.name, field.type)
+        outputs = []
+        groups: dict[Frame, list[tuple[int, tuple[str, ...], Reducer]]] = {}
+        for place, (name, frame, function) in enumerate(spec.new_columns):
+            if name in schema.names:
+                raise InputError(f"over: a column {name!r} came already, and the new one needs a name of its own.")
+            if isinstance(function, Aggregate):
+                kind = input_type(function.columns, schema)
+                reducer = bind(function, kind)
+                if isinstance(reducer, MessageReducer):
+                    assert kind is not None  # an aggregate over messages works on a column
+                    reducer = GatheredLists(reducer, kind)
+                groups.setdefault(frame, []).append((place, function.columns, reducer))
+                outputs.append(pa.field(name, reducer.output))
+            else:
+                taken = schema.field(function.column).type if isinstance(function, ColumnFunction) else None
+                outputs.append(pa.field(name, pa.int64() if taken is None else plain_type(taken)))
+        found = [_frame_aggregates(frame, own) for frame, own in groups.items()]
+        running = tuple(one for one in found if one.frame.is_unbounded)
+        return OverPlan(
+            spec,
+            schema,
+            pa.schema([*schema, *outputs]),
+            tuple(one for one in found if not one.frame.is_unbounded),
+            running,
+            Aggregation(tuple(reducer for one in running for reducer in one.aggregation.reducers), FiringTime.END),
+            _context(spec, schema),
+        )
+
+    @property
+    def keys(self) -> list[pa.Field]:
+        """The key columns, as they are kept."""
+        return [pa.field(name, plain_type(self.schema.field(name).type)) for name in self.spec.keys]
+
+    @property
+    def forget(self) -> int | None:
+        """How long a key is remembered, in microseconds; None if nothing is kept of a key."""
+        return None if self.spec.forget is None else self.spec.forget.micros
+
+    @property
+    def rows_before(self) -> int:
+        """How many of the newest released rows of a key are kept, whatever their times."""
+        needed = [one.frame.rows_before for one in self.spec.new_columns]
+        needed += [
+            one.function.offset
+            for one in self.spec.new_columns
+            if isinstance(one.function, Lag) and not one.function.ignore_nulls
+        ]
+        needed += [1 for one in self.spec.new_columns if isinstance(one.function, LastValue)]
+        if self.spec.rows_after:  # rows of one time may leave one after the other, and share their rank
+            needed += [1 for one in self.spec.new_columns if isinstance(one.function, Rank | DenseRank)]
+        return max(needed)
+
+    @property
+    def time_before(self) -> int:
+        """How far back from a row that is to come released rows are kept."""
+        return max(one.frame.time_before for one in self.spec.new_columns)
+
+    @property
+    def valued_before(self) -> dict[str, int]:
+        """By column: how many of the newest released rows with a value in it are kept, whatever their times."""
+        needed: dict[str, int] = {}
+        for one in self.spec.new_columns:
+            function = one.function
+            if isinstance(function, ColumnFunction) and function.ignore_nulls:
+                count = function.offset if isinstance(function, Lag) else int(isinstance(function, LastValue))
+                needed[function.column] = max(needed.get(function.column, 0), count)
+        return {name: count for name, count in needed.items() if count}
+
+    def columns_of(self, batch: pa.RecordBatch) -> Values:
+        """The columns of rows that are kept when they are released."""
+        return {field.name: plain(batch.column(field.name)) for field in self.context}
+
+    def keys_of(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The key columns of rows."""
+        return [plain(batch.column(name)) for name in self.spec.keys]
+
+
+def _context(spec: OverSpec, schema: pa.Schema) -> tuple[pa.Field, ...]:
+    """What is looked at in rows that have left: what frames and functions work on."""
+    names = [name for one in spec.new_columns for name in one.function.columns]
+    return tuple(pa.field(name, plain_type(schema.field(name).type)) for name in dict.fromkeys(names))
+
+
+def _frame_aggregates(frame: Frame, own: list[tuple[int, tuple[str, ...], Reducer]]) -> FrameAggregates:
+    places, columns, reducers = zip(*own, strict=True)
+    return FrameAggregates(frame, places, columns, Aggregation(reducers, FiringTime.END))

@@ -1,0 +1,151 @@
+"""The op `over`: which rows leave after each step, and what was computed over their frames."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from fanlight.errors import VectorError
+from fanlight.model.aggregates import Aggregate, Avg
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.functions import RowFunction, dense_rank, first_value, lag, last_value, rank, row_number
+from fanlight.model.over.spec import OrderBy, OverSpec
+from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
+from fanlight.testing.vectors.aggregates import read_aggregate
+from fanlight.testing.vectors.declare import TIME
+from fanlight.testing.vectors.drive import ENGINES
+from fanlight.testing.vectors.load import Vector
+from fanlight.testing.vectors.milliseconds import length, moment
+from fanlight.testing.vectors.observe import Row
+from fanlight.testing.vectors.sort import Records, sort_differences
+from fanlight.testing.vectors.watermarks import strategy_of
+from fanlight.testing.vectors.word import NO_WORD
+
+_COLUMN = re.compile(r"(?P<call>(?P<name>\w+)\s*=\s*(?P<function>\w+)\((?P<given>[^)]*)\))\s*(?P<frame>.*)")
+_ROWS = re.compile(
+    r"rows (?P<before>\w+) preceding\.\.(?:current|(?P<after>\d+) following)(?P<exclude> exclude current)?"
+)
+_WHERE = re.compile(r"(?P<column>\w+) where (?P<asked>\w+) > (?P<least>-?\d+)")
+_NAMED = {"row_number": row_number, "rank": rank, "dense_rank": dense_rank}
+_TAKEN = {"first_value": first_value, "last_value": last_value}
+
+
+class EngineOver:
+    """`over` as an engine runs it, behind the driver that all cases are played on."""
+
+    def __init__(self, vector: Vector, engine: str) -> None:
+        self._declared = _Declared(vector)
+        self._schema = pa.Table.from_pylist([self._declared.record(record) for record in vector.records]).schema
+        self._driver = ENGINES[engine](self._declared.spec, self._schema)
+
+    @property
+    def computed(self) -> list[str]:
+        """The names of the new columns."""
+        return [one.name for one in self._declared.spec.new_columns]
+
+    def bundle(self, records: Records) -> list[Row]:
+        """Take records in, as one step; the rows that leave."""
+        given = [self._declared.derived(record) for record in records]
+        self._driver.bundle(pa.RecordBatch.from_pylist(given, self._schema), side=None, clock=None, word=NO_WORD)
+        return self._leaving()
+
+    def watermark(self, watermark: Timestamp) -> list[Row]:
+        """Move the watermark; the rows that leave."""
+        if watermark == END_OF_TIME:
+            self._driver.end()
+        else:
+            self._driver.watermark(watermark, side=None, clock=None, word=NO_WORD)
+        return self._leaving()
+
+    def checkpoint_restore(self) -> None:
+        """Stop, and go on from what was stored."""
+        self._driver.checkpoint_restore()
+
+    def _leaving(self) -> list[Row]:
+        return [self._declared.read(row) for row in self._driver.firings().to_pylist()]
+
+
+class _Declared:
+    """A case as a spec, and its records with the columns that it needs."""
+
+    def __init__(self, vector: Vector) -> None:
+        over = vector.mapping("over")
+        self.conditions: dict[str, re.Match[str]] = {}
+        whole = _frame_of(over.get("frame"))
+        computed = [self._column(str(text), whole) for text in over.get("aggs") or over.get("cols") or ()]
+        ties = over.get("tie_break") or ()
+        self.whole_means = [name for name, _, function in computed if isinstance(function, Avg)]
+        self.spec = OverSpec(
+            TIME,
+            tuple(computed),
+            tuple(over["partition"]),
+            tuple(OrderBy(name) for name in ([ties] if isinstance(ties, str) else ties)),
+            forget=Duration.FOREVER,
+            watermark=strategy_of(vector),
+        )
+
+    def record(self, record: Mapping[str, Any]) -> Row:
+        """A record of the case, with its time as microseconds."""
+        return self.derived({**record, TIME: moment(record[TIME])})
+
+    def derived(self, record: Mapping[str, Any]) -> Row:
+        """A record with the columns of conditional counts: null where the condition is false."""
+        more = {
+            name: record[asked["column"]] if record[asked["asked"]] > int(asked["least"]) else None
+            for name, asked in self.conditions.items()
+        }
+        return {**record, **more}
+
+    def read(self, row: Row) -> Row:
+        """A row that left. Flink's mean of whole numbers is a whole number."""
+        means = {name: None if row[name] is None else int(row[name]) for name in self.whole_means}
+        return {**{name: value for name, value in row.items() if name not in self.conditions}, **means}
+
+    def _column(self, text: str, whole: Frame) -> tuple[str, Frame, RowFunction | Aggregate]:
+        found = _COLUMN.fullmatch(text.strip())
+        if found is None:
+            raise VectorError(f"over: the column {text!r} cannot be read.")
+        name, function, given = found["name"], found["function"], found["given"]
+        frame = _rows_of(found["frame"]) if found["frame"] else whole
+        if function in _NAMED:
+            return name, frame, _NAMED[function]()
+        if function in _TAKEN:
+            return name, frame, _TAKEN[function](given)
+        if function == "lag":
+            column, _, offset = given.partition(",")
+            return name, frame, lag(column.strip(), int(offset or 1))
+        asked = _WHERE.fullmatch(given)
+        if asked is None:
+            return (name, frame, read_aggregate(found["call"])[1])
+        self.conditions[f"where_{name}"] = asked
+        return (name, frame, read_aggregate(f"{name}={function}(where_{name})")[1])
+
+
+def _frame_of(frame: Mapping[str, Any] | None) -> Frame:
+    if frame is None:
+        return RangeFrame()
+    unbounded = frame.get("preceding") == "unbounded"
+    match frame.get("unit"):
+        case "rows":
+            return RowFrame(preceding=None if unbounded else int(frame["preceding"]), following=int(frame["following"]))
+        case "range":
+            before = Duration.FOREVER if unbounded else length(frame["preceding"])
+            return RangeFrame(preceding=before, following=length(frame["following"]))
+    raise VectorError(f"over: frames by {frame.get('unit')} are not known.")
+
+
+def _rows_of(text: str) -> Frame:
+    found = _ROWS.fullmatch(text)
+    if found is None:
+        raise VectorError(f"over: the frame {text!r} cannot be read.")
+    return RowFrame(found["exclude"] is not None, int(found["before"]), int(found["after"] or 0))
+
+
+def over(vector: Vector, engine: str) -> list[str]:
+    """What differs where an engine looks over rows."""
+    driver = EngineOver(vector, engine)
+    return sort_differences(vector, lambda _: driver, driver.computed)

@@ -1,0 +1,79 @@
+"""`stream.over(…).add(…)` on Spark, beside this process: the same rows in every micro-batch, letters and accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import fanlight as fl
+
+from .scripted import one_batch_a_file
+from .test_inputs import SHOP, WEB, Declared, Given, embedded, streamed
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_at_a_time(spark: SparkSession) -> Iterator[None]:
+    """Micro-batches are the test's."""
+    with one_batch_a_file(spark):
+        yield
+
+
+def over_time(given: Given) -> Any:
+    return given(delay="5 s").key_by("k").over(fl.range("20 s")).add(n=fl.count(), total=fl.sum("v"), most=fl.max("v"))
+
+
+def both_sides(given: Given) -> Any:
+    frame = fl.range("10 s", following="5 s", exclude="current")
+    return given(delay="5 s").key_by("k").over(frame).add(mean=fl.avg("v"), middle=fl.median("v"))
+
+
+def several_frames(given: Given) -> Any:
+    """Ranks, rows before and after, and totals, of keys that are forgotten after a while."""
+    ranked = given(delay="5 s").key_by("k").over(fl.rows(1, following=1), forget="25 s").add(near=fl.sum("v"))
+    return ranked.over(fl.rows("unbounded")).add(
+        number=fl.row_number(), rank=fl.rank(), before=fl.lag("v"), then=fl.lead("v"), total=fl.sum("v")
+    )
+
+
+def without_keys(given: Given) -> Any:
+    return given(delay="5 s").over(fl.rows(2), order=fl.desc("v"), forget="never").add(first=fl.first_value("v"))
+
+
+def into_windows(given: Given) -> Any:
+    """The rows of a key are where its windows are made: one shard for both stages, and then one for all keys."""
+    enriched = given(delay="5 s").key_by("k").over(fl.range("20 s")).add(total=fl.sum("v"))
+    tens = enriched.key_by("k").window(fl.tumbling("10 s")).agg(most=fl.max("total"))
+    return tens.window(fl.tumbling("30 s")).agg(most=fl.max("most"), n=fl.count())
+
+
+@pytest.mark.parametrize("declared", [over_time, both_sides, several_frames, without_keys, into_windows])
+def test_a_query_gives_what_this_process_gives(spark: SparkSession, tmp_path: Path, declared: Declared) -> None:
+    expected = embedded(declared, only=WEB)
+    assert expected.letters
+    assert sum(map(len, expected.rows)) > 2
+    assert streamed(spark, tmp_path, declared, only=WEB) == expected
+
+
+def test_so_it_does_over_two_inputs(spark: SparkSession, tmp_path: Path) -> None:
+    def declared(given: Given) -> Any:
+        union = fl.union(web=given("web", delay="5 s"), shop=given("shop", delay="5 s"))
+        return union.where(fl.col("v") > 0).key_by("k").over(fl.range("20 s")).add(n=fl.count(), total=fl.sum("v"))
+
+    expected = embedded(declared, web=WEB, shop=SHOP)
+    assert streamed(spark, tmp_path, declared, web=WEB, shop=SHOP) == expected
+
+
+def test_a_batch_data_frame_is_one_bundle(spark: SparkSession) -> None:
+    rows = [(f"2026-01-01 00:00:{second:02d}", key, second) for second, key in ((9, "a"), (1, "a"), (4, "b"), (7, "a"))]
+    frame = spark.createDataFrame(rows, "ts string, k string, v int").selectExpr(
+        "cast(ts AS timestamp) AS ts", "k", "v"
+    )
+    result = fl.stream(frame, time="ts").key_by("k").over(fl.range("3 s")).add(n=fl.count(), total=fl.sum("v"))
+    found = sorted((row["k"], row["v"], row["n"], row["total"]) for row in result.df.collect())
+    assert found == [("a", 1, 1, 1), ("a", 7, 1, 7), ("a", 9, 2, 16), ("b", 4, 1, 4)]
