@@ -12,7 +12,7 @@ import yaml
 from fanlight.errors import VectorError
 from fanlight.testing.vectors import Vector, load
 from fanlight.testing.vectors.adopt import NotAdoptedError
-from fanlight.testing.vectors.sort import BufferSort, EngineSort, OracleSort, SortDriver, sort, sort_differences
+from fanlight.testing.vectors.sort import BufferSort, OracleSort, SortDriver, engine_sort, sort, sort_differences
 
 FILES = sorted((Path(__file__).parents[2] / "vectors").glob("*.yaml"))
 PEERS = {vector.name: vector for file in FILES for vector in load(file) if vector.op == "sort"}
@@ -82,7 +82,7 @@ def own(fields: dict[str, object]) -> Vector:
 
 CASES = PEERS | {fields["name"]: own(fields) for fields in yaml.safe_load(OWN)}
 drivers = pytest.mark.parametrize(
-    "driver", [BufferSort, OracleSort, partial(EngineSort, engine="embedded")], ids=["buffer", "oracle", "embedded"]
+    "driver", [BufferSort, OracleSort, partial(engine_sort, engine="embedded")], ids=["buffer", "oracle", "embedded"]
 )
 
 

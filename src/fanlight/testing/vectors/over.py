@@ -14,16 +14,14 @@ from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
 from fanlight.model.over.functions import RowFunction, dense_rank, first_value, lag, last_value, rank, row_number
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.time.duration import Duration
-from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
+from fanlight.model.time.timestamp import Timestamp
 from fanlight.testing.vectors.aggregates import read_aggregate
 from fanlight.testing.vectors.declare import TIME
-from fanlight.testing.vectors.drive import ENGINES
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import length, moment
 from fanlight.testing.vectors.observe import Row
-from fanlight.testing.vectors.sort import Records, sort_differences
+from fanlight.testing.vectors.sort import EngineRows, Records, sort_differences
 from fanlight.testing.vectors.watermarks import strategy_of
-from fanlight.testing.vectors.word import NO_WORD
 
 _COLUMN = re.compile(r"(?P<call>(?P<name>\w+)\s*=\s*(?P<function>\w+)\((?P<given>[^)]*)\))\s*(?P<frame>.*)")
 _ROWS = re.compile(
@@ -35,12 +33,12 @@ _TAKEN = {"first_value": first_value, "last_value": last_value}
 
 
 class EngineOver:
-    """`over` as an engine runs it, behind the driver that all cases are played on."""
+    """`over` as an engine runs it: records get the columns that it needs, and rows are read as the peer writes them."""
 
     def __init__(self, vector: Vector, engine: str) -> None:
         self._declared = _Declared(vector)
-        self._schema = pa.Table.from_pylist([self._declared.record(record) for record in vector.records]).schema
-        self._driver = ENGINES[engine](self._declared.spec, self._schema)
+        schema = pa.Table.from_pylist([self._declared.record(record) for record in vector.records]).schema
+        self._rows = EngineRows(self._declared.spec, schema, engine)
 
     @property
     def computed(self) -> list[str]:
@@ -49,24 +47,18 @@ class EngineOver:
 
     def bundle(self, records: Records) -> list[Row]:
         """Take records in, as one step; the rows that leave."""
-        given = [self._declared.derived(record) for record in records]
-        self._driver.bundle(pa.RecordBatch.from_pylist(given, self._schema), side=None, clock=None, word=NO_WORD)
-        return self._leaving()
+        return self._read(self._rows.bundle([self._declared.derived(record) for record in records]))
 
     def watermark(self, watermark: Timestamp) -> list[Row]:
         """Move the watermark; the rows that leave."""
-        if watermark == END_OF_TIME:
-            self._driver.end()
-        else:
-            self._driver.watermark(watermark, side=None, clock=None, word=NO_WORD)
-        return self._leaving()
+        return self._read(self._rows.watermark(watermark))
 
     def checkpoint_restore(self) -> None:
         """Stop, and go on from what was stored."""
-        self._driver.checkpoint_restore()
+        self._rows.checkpoint_restore()
 
-    def _leaving(self) -> list[Row]:
-        return [self._declared.read(row) for row in self._driver.firings().to_pylist()]
+    def _read(self, rows: list[Row]) -> list[Row]:
+        return [self._declared.read(row) for row in rows]
 
 
 class _Declared:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fanlight.errors import VectorError
 from fanlight.model.sort import SortSpec
+from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit
 from fanlight.operators.ingest.inputs import Watermarks
@@ -98,13 +99,12 @@ class BufferSort:
         return [row for rows, _ in taken for row in rows.to_pylist()]
 
 
-class EngineSort:
-    """Sort as an engine runs it, behind the driver that all cases are played on."""
+class EngineRows:
+    """Rows through an operator as an engine runs it, behind the driver that all cases are played on."""
 
-    def __init__(self, vector: Vector, engine: str) -> None:
-        records = [{**record, TIME: moment(record[TIME])} for record in vector.records]
-        self._schema = pa.Table.from_pylist(records).schema
-        self._driver = ENGINES[engine](SortSpec(TIME, watermark=strategy_of(vector)), self._schema)
+    def __init__(self, spec: StreamSpec, schema: pa.Schema, engine: str) -> None:
+        self._schema = schema
+        self._driver = ENGINES[engine](spec, schema)
 
     def bundle(self, records: Records) -> list[Row]:
         batch = pa.RecordBatch.from_pylist([dict(record) for record in records], self._schema)
@@ -126,9 +126,19 @@ class EngineSort:
         return rows
 
 
+def schema_of(vector: Vector) -> pa.Schema:
+    """The columns of a case's records, with times as microseconds."""
+    return pa.Table.from_pylist([{**record, TIME: moment(record[TIME])} for record in vector.records]).schema
+
+
+def engine_sort(vector: Vector, engine: str) -> EngineRows:
+    """Sort as an engine runs it."""
+    return EngineRows(SortSpec(TIME, watermark=strategy_of(vector)), schema_of(vector), engine)
+
+
 def sort(vector: Vector, engine: str) -> list[str]:
     """What differs where an engine sorts."""
-    return sort_differences(vector, lambda vector: EngineSort(vector, engine))
+    return sort_differences(vector, lambda vector: engine_sort(vector, engine))
 
 
 def sort_differences(vector: Vector, driver: Callable[[Vector], SortDriver], computed: Iterable[str] = ()) -> list[str]:
