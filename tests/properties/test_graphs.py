@@ -30,8 +30,8 @@ from .laws import ROUNDING, SCHEMA, letter, patient, same_firing
 
 pytestmark = pytest.mark.slow
 
-many = settings(patient, max_examples=4 * settings().max_examples if settings().max_examples < 1_000 else 2_000)
-"""Graphs have more to draw than one stage: a few hundred by default."""
+many = settings(patient, max_examples=2 * settings().max_examples if settings().max_examples < 1_000 else 2_000)
+"""Graphs have more to draw than one stage: a hundred of each kind by default."""
 
 
 def assert_same(specs: tuple[StreamSpec, ...], ours: list[GraphOutcome], law: list[GraphOutcome]) -> None:
