@@ -204,15 +204,18 @@ class Release:
 
     def _carried(self, at: Ints) -> Ints:
         """The totals that the stretch of each row goes on from; -1 where it starts with rows that wait."""
-        rows = self.rows
-        codes = rows.codes[at]
+        codes = self.rows.codes[at]
         total = self.total_of[codes]
-        # Of a key's rows that wait, only those of the first stretch can go on from what has left.
-        firsts = np.full(self.keys.count, _NONE)
-        waiting = np.flatnonzero(self.waits)
-        firsts[rows.codes[waiting[::-1]]] = rows.numbers[waiting[::-1]]
-        goes_on = self.continues[codes] & (rows.numbers[at] == firsts[codes]) & (total >= 0)
+        goes_on = self.continues[codes] & (self.rows.numbers[at] == self._first_stretches[codes]) & (total >= 0)
         return np.where(goes_on, total, _NONE)
+
+    @cached_property
+    def _first_stretches(self) -> Ints:
+        """By key code: the first stretch with rows that wait; only that one can go on from what has left."""
+        firsts = np.full(self.keys.count, _NONE)
+        waiting = np.flatnonzero(self.waits)[::-1]  # of several, NumPy keeps the last: that is the first here
+        firsts[self.rows.codes[waiting]] = self.rows.numbers[waiting]
+        return firsts
 
     def _function(self, computed: Computed, function: RowFunction) -> pa.Array:
         """One value of a row function for each complete row."""
