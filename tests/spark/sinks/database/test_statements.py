@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,5 +76,11 @@ def test_what_a_query_added_on_one_side_of_a_bound_goes_and_null_is_on_neither(f
 
 
 def test_names_are_quoted_piece_by_piece(connection: Connection) -> None:
-    assert named(connection, 'main.to"tals') == '"main"."to""tals"'
-    assert by_key(connection, TABLE, "x", "1") == ('"a" = ? AND "b" = ?', ["x", "1"])
+    assert named(connection, "main.to`tals") == "`main`.`to``tals`"
+    assert by_key(connection, TABLE, "x", "1") == ("`a` = ? AND `b` = ?", ["x", "1"])
+
+
+def test_a_name_that_is_no_column_is_an_error_and_never_text(connection: Connection) -> None:
+    """In double quotes SQLite would answer with the name itself: so it did where a bit of the schema was flipped."""
+    with pytest.raises(sqlite3.OperationalError, match="no such column: gone"):
+        connection.number(f"SELECT MAX({connection.quoted('gone')}) FROM sqlite_master")

@@ -58,8 +58,12 @@ class SqliteConnection:
         self._connection = connection
 
     def quoted(self, name: str) -> str:
-        """An identifier, letter for letter."""
-        return '"' + name.replace('"', '""') + '"'
+        """An identifier, letter for letter.
+
+        In backticks: SQLite takes a name in double quotes for text where there is no such column, so that a table
+        whose columns are damaged would be searched for words.
+        """
+        return "`" + name.replace("`", "``") + "`"
 
     def has(self, table: Table) -> bool:
         """Whether the table is there."""
