@@ -111,7 +111,7 @@ class GraphShape:
         before = _kind(self.number, stage - 1)
         if stage == 1 or before is None:  # a sort hands on what came to it, and that may be anything
             return Condition("v", 3) if stage == 1 else None
-        return Condition(f"n{stage - 1}", 2)
+        return Condition(f"n{stage - 1}", 2 if stage == 2 else 1)  # of few rows a later one would leave none
 
     def over(self, *sources: Any) -> Any:
         """The pipeline over a source, or over one for each of its inputs."""
