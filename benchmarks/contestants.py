@@ -66,6 +66,24 @@ def fed(spec: fl.WindowSpec, bundles: Bundles) -> Play:
     return play
 
 
+def fed_rows(spec: fl.SortSpec | fl.OverSpec, bundles: Bundles) -> Play:
+    """Fanlight as a user has it: `add` a bundle, `take` what left, `end` at the end."""
+
+    def play(watch: Stopwatch) -> Iterator[pa.Table]:
+        operator = fl.StandaloneOperator(spec)
+        for bundle in bundles:
+            with watch:
+                operator.add(bundle)
+                left = operator.take()
+            yield left
+        with watch:
+            operator.end()
+            left = operator.take()
+        yield left
+
+    return play
+
+
 def rows_of(bundles: Bundles) -> int:
     """How many rows there are."""
     return sum(len(bundle) for bundle in bundles)

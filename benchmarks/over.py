@@ -11,7 +11,7 @@ from functools import partial
 import pyarrow as pa
 
 import fanlight as fl
-from benchmarks.contestants import Bundles, Contestant, Play, orders, rows_of
+from benchmarks.contestants import Contestant, Play, fed_rows, orders, rows_of
 from benchmarks.data import Orders
 from benchmarks.figures import Figures, Scale, at_most, table, verdict
 from benchmarks.fingerprint import Fingerprint, FingerprintAudit
@@ -91,24 +91,6 @@ class RowsAudit:
         """Stop everything if rows are missing, or there are too many."""
         if self._missing:
             raise SystemExit(f"{self._name}: {self._missing} rows are missing, so no figure stands.")
-
-
-def fed_rows(spec: fl.OverSpec, bundles: Bundles) -> Play:
-    """Fanlight as a user has it: `add` a bundle, `take` what left, `end` at the end."""
-
-    def play(watch: Stopwatch) -> Iterator[pa.Table]:
-        operator = fl.StandaloneOperator(spec)
-        for bundle in bundles:
-            with watch:
-                operator.add(bundle)
-                left = operator.take()
-            yield left
-        with watch:
-            operator.end()
-            left = operator.take()
-        yield left
-
-    return play
 
 
 def _duckdb(orders: pa.Table) -> Play:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 import fanlight as fl
-from benchmarks.contestants import Bundles, Contestant, Play, rows_of
+from benchmarks.contestants import Bundles, Contestant, Play, fed_rows, rows_of
 from benchmarks.data import Orders
 from benchmarks.figures import Figures, Scale, table
 from benchmarks.measure import side_by_side
@@ -58,20 +58,7 @@ def run(scale: Scale) -> Figures:
 
 def _fanlight(bundles: Bundles) -> Contestant:
     spec = fl.stream([], time="ts", delay="5 seconds").sort().spec
-
-    def play(watch: Stopwatch) -> Iterator[pa.Table]:
-        operator = fl.StandaloneOperator(spec)
-        for bundle in bundles:
-            with watch:
-                operator.add(bundle)
-                left = operator.take()
-            yield left
-        with watch:
-            operator.end()
-            left = operator.take()
-        yield left
-
-    return _contestant("Fanlight", play, bundles, steps=len(bundles) + 1, across=True)
+    return _contestant("Fanlight", fed_rows(spec, bundles), bundles, steps=len(bundles) + 1, across=True)
 
 
 def _by_bundle(bundles: Bundles) -> Contestant:

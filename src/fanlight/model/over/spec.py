@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
 from fanlight.model.over.frame import Frame
-from fanlight.model.over.functions import ColumnFunction, DenseRank, Lag, Lead, NthValue, Rank, RowFunction, RowNumber
+from fanlight.model.over.functions import DenseRank, Lag, Lead, NthValue, Rank, RowFunction, RowNumber
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
@@ -165,7 +165,7 @@ class OverSpec(StreamSpec):
                 f"over: {one.name}={one.function!r} is not an aggregate and no function of rows.{called} "
                 f"Use one, as in {one.name}=avg('price') or {one.name}=lag('price')."
             )
-        if isinstance(one.function, ColumnFunction) and one.frame.is_unbounded and isinstance(one.function, NthValue):
+        if isinstance(one.function, NthValue) and one.frame.is_unbounded:
             raise SpecError(
                 f"over: {one.name} looks for a row from the start of a frame that has none: all rows would be kept. "
                 "Use first('…') for the value of the least time, or a frame with a start."
