@@ -112,9 +112,11 @@ from fanlight.model.windows.tumbling import tumbling
 from fanlight.model.windows.window import Window
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.ingest.expressions import col
-from fanlight.result import Result, RowResult
-from fanlight.stream import Stream, Windowed
+from fanlight.result import Result
+from fanlight.row_result import RowResult
+from fanlight.stream import Stream
 from fanlight.union import union
+from fanlight.windowed import Windowed
 
 __version__ = _version("fanlight")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fanlight.result import RowResult
+from fanlight.row_result import RowResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

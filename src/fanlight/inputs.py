@@ -16,7 +16,7 @@ from fanlight.model.preparation import Preparation, extract_of
 from fanlight.model.time.duration import Duration, DurationLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, Control, Explicit, WatermarkStrategy
-from fanlight.result import Reading
+from fanlight.row_result import Reading
 from fanlight.stream import Stream
 
 if TYPE_CHECKING:

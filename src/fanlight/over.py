@@ -15,7 +15,7 @@ from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.time.duration import Duration, DurationLike
 
 if TYPE_CHECKING:
-    from fanlight.result import RowResult
+    from fanlight.row_result import RowResult
 
 Forget = DurationLike | Literal["never"] | None
 Order = str | OrderBy | Sequence[str | OrderBy]

@@ -14,7 +14,7 @@ from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.watermarks import Combine, Several
 from fanlight.operators.accounting import INPUT
-from fanlight.result import Reading, RowResult, completed
+from fanlight.row_result import Reading, RowResult, completed
 from fanlight.stream import Stream, StreamWords
 from fanlight.whole_rows import of_whole_rows
 

@@ -49,7 +49,7 @@ from fanlight.model.over.functions import (
     RowNumber,
 )
 from fanlight.model.over.spec import OrderBy, OverSpec
-from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where
+from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where, WholeRow
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -174,6 +174,7 @@ WORDS: dict[str, type] = {
     # preparation
     "Preparation": Preparation,
     "Where": Where,
+    "WholeRow": WholeRow,
     "Select": Select,
     "Extract": Extract,
     "Intake": Intake,

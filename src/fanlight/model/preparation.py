@@ -3,6 +3,7 @@
     where      keeps the rows for which a condition is true
     select     keeps columns, and adds computed ones
     extract    adds a column that a function of the batch computes
+    whole row  adds the record itself, as one struct
 
 Conditions and computed columns are expressions of `pyarrow.compute`. The model knows an expression by its text.
 """
@@ -112,7 +113,27 @@ class Tag:
         return f"tag {self.column} = {self.value}"
 
 
-PreparationStep = Where | Select | Extract | Tag
+@dataclass(frozen=True, slots=True)
+class WholeRow:
+    """Keep these columns, and add one that has the whole record as a struct, for what works on whole records."""
+
+    keeps: tuple[str, ...]
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name in self.keeps:
+            raise SpecError(
+                f"window: the stream goes by a column {self.name!r}, and the whole record is called so here. Give that "
+                f"column another name, as in select(…, other={self.name!r})."
+            )
+
+    @property
+    def told(self) -> str:
+        """It in words, as `explain` says it."""
+        return f"{self.name} = the whole record"
+
+
+PreparationStep = Where | Select | Extract | Tag | WholeRow
 
 
 @dataclass(frozen=True, slots=True)

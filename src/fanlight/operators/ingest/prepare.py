@@ -11,7 +11,17 @@ import pyarrow as pa
 
 from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools
-from fanlight.model.preparation import Extract, Intake, Preparation, PreparationStep, Select, Tag, Where, text_of
+from fanlight.model.preparation import (
+    Extract,
+    Intake,
+    Preparation,
+    PreparationStep,
+    Select,
+    Tag,
+    Where,
+    WholeRow,
+    text_of,
+)
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.ingest.bundle import TimeReader, without_views
 from fanlight.operators.ingest.columns import require_column
@@ -157,6 +167,8 @@ def _runner(step: PreparationStep) -> _Step:
             return _Extraction(step)
         case Tag():
             return _Tagging(step)
+        case WholeRow():
+            return _Wrapping(step)
 
 
 class _Filter:
@@ -286,11 +298,26 @@ class _Tagging:
         return pa.RecordBatch.from_arrays([*batch.columns, self._told.slice(0, len(batch))], schema=schema), None
 
 
-def _field(schema: pa.Schema, name: str) -> pa.Field:
+class _Wrapping:
+    def __init__(self, whole: WholeRow) -> None:
+        self._keeps = whole.keeps
+        self._name = whole.name
+
+    def schema_of(self, schema: pa.Schema) -> pa.Schema:
+        kept = [_field(schema, name, "window") for name in self._keeps]
+        return pa.schema([*kept, pa.field(self._name, pa.struct(list(schema)))])
+
+    def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
+        whole = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+        columns = [batch.column(name) for name in self._keeps]
+        return pa.RecordBatch.from_arrays([*columns, whole], schema=self.schema_of(batch.schema)), None
+
+
+def _field(schema: pa.Schema, name: str, word: str = "select") -> pa.Field:
     try:
         require_column(schema, name)
     except InputError as problem:
-        raise SpecError(f"select: {problem}") from None
+        raise SpecError(f"{word}: {problem}") from None
     return schema.field(name)
 
 
