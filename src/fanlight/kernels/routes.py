@@ -38,6 +38,8 @@ class Routes:
     """How many sorted numbers are searched for at once."""
     front_bytes: int = 1 << 30
     """How many bytes the front of two stacks may take; beyond that, suffixes are merged slice by slice."""
+    sorted_whole: int = 1_000
+    """Up to this many values are sorted by all their fields to find the greatest; of more, the candidates are."""
     written_out: int = 1 << 16
     """Up to this many (cell, window) pairs are merged directly; beyond that, over two stacks."""
 

@@ -43,6 +43,12 @@ class Progress:
 class Operator(ABC):
     """The logic of one shard: records in, rows out."""
 
+    takes_each_input: bool = False
+    """Whether the bundles of several inputs may be taken in one after the other, which spares making them one.
+
+    Nothing leaves then before the watermark moves, and no record is judged by others of its bundle.
+    """
+
     @abstractmethod
     def take_in(self, bundle: Bundle, progress: Progress) -> int:
         """Take in a bundle, and reject records that cannot be used; returns how many were accepted."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -239,9 +238,6 @@ class Shard:
                 bundles.append(self._bundle(arrival, arrival.came, self.arrived + sum(map(len, bundles))))
             elif not ends:
                 self.inputs.watermarks.tick(self.inputs.clock)
-        bundle = Bundle.concat(bundles) if bundles else None
-        if bundle is not None and preaggregated is not None:
-            bundle = replace(bundle, preaggregated=preaggregated)
         for arrival in arrivals:
             self.inputs.hear_watermark(arrival.said)
         self.inputs.hear_controls()
@@ -249,10 +245,14 @@ class Shard:
         assert operator is not None
         assert books is not None
         self.clock = max(self.clock, self.inputs.clock)
-        reached = END_OF_TIME if ends else max(self.watermark, self._reached(None if bundle is None else bundle.times))
+        came = Bundle.united(bundles, preaggregated, apart=operator.takes_each_input)
+        times = [one.times for one in came] or [None]
+        reached = END_OF_TIME if ends else max(self.watermark, *map(self._reached, times))
         whole = Progress(self.watermark, reached, self.clock, self.arrived - 1, self.inputs.signal, ends)
         rows: list[pa.RecordBatch] = []
-        for part, through in [(None, reached)] if bundle is None else operator.parts(bundle, whole):
+        parts: list[tuple[Bundle | None, Timestamp]] = [(one, self.watermark) for one in came[:-1]]
+        parts += operator.parts(came[-1], whole) if came else [(None, reached)]
+        for part, through in parts:
             if part is not None:
                 self.arrived += part.records
             progress = Progress(self.watermark, through, self.clock, self.arrived - 1, self.inputs.signal, ends)

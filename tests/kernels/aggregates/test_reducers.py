@@ -15,6 +15,7 @@ import pytest
 from fanlight.errors import InputError
 from fanlight.kernels.aggregates import MessageReducer, Reducer, bind
 from fanlight.kernels.grouping.groups import Groups
+from fanlight.kernels.routes import rerouted
 from fanlight.model import aggregates as fl
 
 from .reducing import GREATEST, INF, NAN, Seen, SquaresAtOnce, computed, finished, grouped, partial, reduced
@@ -472,3 +473,22 @@ class TestTop:
     def test_names_the_fields_there_are(self) -> None:
         with pytest.raises(InputError, match="Go by one of k, n"):
             computed(fl.top("v", 1, by="m"), pa.array([{"k": "b", "n": 2}]))
+
+    @pytest.mark.parametrize("spread", [3, 40, 2**40], ids=["many are equal", "close together", "far apart"])
+    @pytest.mark.parametrize("kind", [pa.int64(), pa.float64()], ids=str)
+    def test_gives_the_same_whether_all_values_are_sorted_or_the_candidates(
+        self, spread: int, kind: pa.DataType
+    ) -> None:
+        """300 rows of 3 groups, of which one is empty: their numbers go up and down, and names order equal ones."""
+        numbers = [(place * 7919) % 101 % spread * (spread // 3) - spread for place in range(300)]
+        rows = [{"n": number, "name": f"r{place % 50}"} for place, number in enumerate(numbers)]
+        values = pa.array(rows, pa.struct([("n", kind), ("name", pa.string())]))
+        codes = [0 if place % 3 else 2 for place in range(300)]
+        with rerouted(sorted_whole=0):
+            chosen = computed(fl.top("v", 4, by="n"), values, codes=codes, count=3)
+        assert chosen == computed(fl.top("v", 4, by="n"), values, codes=codes, count=3)
+        best = sorted(
+            (row for row, code in zip(rows, codes, strict=True) if code == 2), key=lambda r: (-r["n"], r["name"])
+        )
+        assert chosen[2] == best[:4]
+        assert chosen[1] == []

@@ -65,6 +65,17 @@ class Bundle:
         batches = [conform(one.batch, bundles[-1].batch.schema) for one in bundles]
         return Bundle(pa.concat_batches(batches), times, watermarks, bundles[0].first)
 
+    @staticmethod
+    def united(bundles: list[Bundle], preaggregated: PreAggregated | None, *, apart: bool) -> list[Bundle]:
+        """The bundles of all inputs as one; with `apart` as they are, if one watermark judges them all."""
+        judged = {int(one.watermarks[0]) if len(one.watermarks) == 1 else None for one in bundles}
+        alike = len(judged) == 1 and None not in judged and len({one.batch.schema for one in bundles}) == 1
+        if len(bundles) > 1 and not (apart and alike):
+            bundles = [Bundle.concat(bundles)]
+        if preaggregated is not None and bundles:
+            bundles = [replace(bundles[0], preaggregated=preaggregated), *bundles[1:]]
+        return bundles
+
     def where(self, mask: Bools) -> Bundle:
         """The records that `mask` keeps."""
         kept = self.watermarks[mask] if len(self.watermarks) > 1 else self.watermarks

@@ -49,6 +49,7 @@ class Sort(Operator):
     ) -> None:
         self._books = books
         self._reader = reader
+        self.takes_each_input = reader is None
         changes = Changes("") if reader is None else reader.changes
         self._buffer = SortBuffer(store, rows, ties=spec.ties, unique=changes.unique, timed=changes.timed)
 

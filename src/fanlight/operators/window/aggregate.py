@@ -74,6 +74,9 @@ class WindowAggregate(Operator):
             self._retained = keeping(plan, store, plan.spec.retention)
         shared = self._messages if isinstance(self._messages, Messages) else None
         self.panes = make_panes(store, shared, lateness, books)
+        self.takes_each_input = (
+            isinstance(self.panes, SingleFiringPanes) and not plan.keeps_messages and not plan.operations
+        )
 
     def take_in(self, bundle: Bundle, progress: Progress) -> int:
         """Judge the records and add them to their panes."""
