@@ -246,8 +246,8 @@ class Shard:
         assert books is not None
         self.clock = max(self.clock, self.inputs.clock)
         came = Bundle.united(bundles, preaggregated, apart=operator.takes_each_input)
-        times = [one.times for one in came] or [None]
-        reached = END_OF_TIME if ends else max(self.watermark, *map(self._reached, times))
+        times: list[Ints | None] = [one.times for one in came]
+        reached = END_OF_TIME if ends else max(self.watermark, *map(self._reached, times or [None]))
         whole = Progress(self.watermark, reached, self.clock, self.arrived - 1, self.inputs.signal, ends)
         rows: list[pa.RecordBatch] = []
         parts: list[tuple[Bundle | None, Timestamp]] = [(one, self.watermark) for one in came[:-1]]
