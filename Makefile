@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 test: lint ## everything: format, lint, types, import directions, tests, doctests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q
 
 lint: $(STAMP) ## format, lint, types and import directions only
 	$(BIN)/ruff format --check .
