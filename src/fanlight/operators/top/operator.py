@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fanlight.errors import SpecError
 from fanlight.kernels.aggregates.lists import empty_lists
-from fanlight.kernels.grouping.groups import Ints
+from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.rank_changes import listed, rank_changes
 from fanlight.model.continuation import OP, WINDOW_END, WINDOW_START
 from fanlight.model.firing import Op
@@ -96,7 +96,7 @@ class RankedRows(Operator):
         found = rank_changes(*sides)
         self._leave(firings, heads[found.owners], found.ranks, found.rows, _CODES.take(pa.array(found.ops)))
 
-    def _lists(self, firings: pa.RecordBatch, mask: Ints, changes: Ints, count: int) -> pa.Array:
+    def _lists(self, firings: pa.RecordBatch, mask: Bools, changes: Ints, count: int) -> pa.Array:
         """The lists of the firings that `mask` keeps, one for each change; empty for a change without one."""
         lists = firings.column(ROWS)
         rows = np.flatnonzero(mask)
@@ -118,7 +118,7 @@ class RankedRows(Operator):
         self._leaving.append(pa.RecordBatch.from_arrays(told, schema=plan.result))
 
 
-def _are(ops: pa.Array, *wanted: Op) -> Ints:
+def _are(ops: pa.Array, *wanted: Op) -> Bools:
     """Which firings do one of these."""
     codes = np.asarray(ops.to_numpy(zero_copy_only=False))
     return np.isin(codes, [op.code for op in wanted])
