@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, cast
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate, TopRows
 from fanlight.model.aggregates.ranked import TopBy, order_of
-from fanlight.model.continuation import ROW, WINDOW_END, WINDOW_START
+from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.given import checked, checked_columns
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _AFTERWARDS = (
     *("table", "df", "write_to", "dead_letters", "on_dead_letters", "accounting", "accounts", "explain", "operator"),
-    *("rewindow", "spec"),
+    *("rewindow", "fill", "spec"),
 )
 """What only a complete pipeline has."""
 
@@ -110,25 +110,23 @@ class Windowed:
         """
         found = {ROWS: TopRows(self._whole, n, order_of(by))}
         for name in self.stream.keys:
-            if name in (self._whole, ROWS, WINDOW_START, WINDOW_END):
+            if name in (self._whole, ROWS, WINDOW_START, WINDOW_END, OP):
                 raise SpecError(
                     f"top: the key {name!r} is called like a column that windows have here. Give it another name "
                     f"first, as in select(…, other={name!r}).key_by('other')."
                 )
-        if self._spec(self.stream, found).replaces:
-            windowed = self.retracting()  # what has left must be known, so that it can be taken back
-        elif self.accumulation is Accumulation.DISCARDING and not self._spec(self.stream, found).fires_once:
+        said = self._spec(self.stream, found)
+        if not (said.replaces or said.fires_once):
             raise SpecError(
                 "top: `discarding` forgets what a firing had, and with it which rows are the first of the whole "
                 "window. Say accumulating() or retracting(): a row then leaves once, and again where its rank changes."
             )
-        else:
-            windowed = self
-        stream = self.stream
+        # what has left must be known, so that it can be taken back
+        windowed, stream = self.retracting() if said.replaces else self, self.stream
         if stream.changes is not None:
-            stream = stream.settled(windowed._spec(stream, found))
+            stream = stream.settled(windowed._spec(stream, found))  # noqa: SLF001 -- its own class
         stream = self._in_whole_rows(stream)
-        spec = windowed._spec(stream, found)
+        spec = windowed._spec(stream, found)  # noqa: SLF001 -- its own class
         return stream.complete(spec).complete(TopSpec(spec, spec.keys), Intake(Preparation(), WINDOW_START))
 
     @property

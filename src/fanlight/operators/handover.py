@@ -46,7 +46,7 @@ class Handover:
         if not isinstance(before, WindowSpec):
             return Handover()
         if isinstance(after, TopSpec | FillSpec):  # it takes firings as such, and their times say nothing to it
-            return Handover((WINDOW_START, WINDOW_END, *((OP,) if OP in after.columns else ())))
+            return Handover((WINDOW_START, WINDOW_END, *((OP,) if before.replaces else ())))
         if after.time in (WINDOW_START, WINDOW_END):  # it goes by the windows of `before`
             changed = () if after.changes is None else (OP,)
             return Handover((WINDOW_START, WINDOW_END, *changed, ROW))

@@ -260,6 +260,11 @@ def _row_tops(aggregate: TopRows, kind: pa.DataType) -> Reducer:
                 f"top: `by` names the column {by.column!r}, and there is none. Go by one of {', '.join(names)}."
             )
         of = kind.field(by.column).type
+        if pa.types.is_null(of):
+            raise InputError(
+                f"top: `by` names the column {by.column!r}, which has had no value yet, and so has no type. "
+                "Say it in the `schema` of the stream."
+            )
         if not has_ranks(of) or pa.types.is_nested(of):
             raise InputError(
                 f"top: `by` names the column {by.column!r}, which is {of}, whose values have no order. "
