@@ -60,7 +60,9 @@ from fanlight.model.aggregates import (
     variance,
     weighted_avg,
 )
+from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.order_by import asc, desc
 from fanlight.model.over.frame import range, rows
 from fanlight.model.over.functions import (
     dense_rank,
@@ -72,7 +74,7 @@ from fanlight.model.over.functions import (
     rank,
     row_number,
 )
-from fanlight.model.over.spec import OverSpec, desc
+from fanlight.model.over.spec import OverSpec
 from fanlight.model.reason import Reason
 from fanlight.model.retention import Retention, retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
@@ -82,6 +84,7 @@ from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Explicit, bounded_disorder, control, fixed_distance, several, stream_time
+from fanlight.model.top import TopSpec
 from fanlight.model.triggers import (
     Trigger,
     after,
@@ -138,6 +141,7 @@ __all__ = [
     "Explicit",
     "FanlightError",
     "FanlightWarning",
+    "FillSpec",
     "FiringTime",
     "InputError",
     "LateBy",
@@ -163,6 +167,7 @@ __all__ = [
     "TimeDomain",
     "TimeUnit",
     "Timing",
+    "TopSpec",
     "Trigger",
     "UniqueSpec",
     "UserAggregate",
@@ -182,6 +187,7 @@ __all__ = [
     "approx_quantile",
     "arg_max",
     "arg_min",
+    "asc",
     "at_expiry",
     "at_watermark",
     "avg",

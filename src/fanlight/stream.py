@@ -228,12 +228,16 @@ class Stream(StreamWords):
         """Itself."""
         return self
 
-    def as_whole_rows(self) -> Stream:
-        """The stream with every record as one struct, in the column `row`, beside what the stream goes by."""
+    def as_whole_rows(self, name: str = ROW) -> Stream:
+        """The stream with every record as one struct, in the column `name`, beside what the stream goes by.
+
+        What a change does is no part of its record: a delete has the record of its row.
+        """
         op = () if self.changes is None else (self.changes.op, *self.changes.unique)
         keeps = tuple(dict.fromkeys((self.time, *self.keys, *op)))
+        whole = WholeRow(keeps, name, None if self.changes is None else self.changes.op)
         first = self.first_time or self.time
-        return replace(self, preparation=self.preparation.then(WholeRow(keeps, ROW)), first_time=first)
+        return replace(self, preparation=self.preparation.then(whole), first_time=first)
 
     def settled(self, spec: WindowSpec) -> Stream:
         """This stream of changes as the windows of `spec` can take it, by a stage before them if one is needed.

@@ -7,26 +7,31 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, Self, cast
 
 from fanlight.errors import SpecError
-from fanlight.model.aggregates import Aggregate
+from fanlight.model.aggregates import Aggregate, TopRows
+from fanlight.model.aggregates.ranked import TopBy, order_of
+from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.given import checked, checked_columns
+from fanlight.model.preparation import Intake, Preparation
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import to_document, words
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
+from fanlight.model.top import ROWS, TopSpec
 from fanlight.model.triggers import AtWatermark, Trigger
 from fanlight.model.windows.kind import WindowKind
 
 if TYPE_CHECKING:
     from fanlight.result import Result
+    from fanlight.row_result import RowResult
     from fanlight.stream import Stream
 
 _AFTERWARDS = (
     *("table", "df", "write_to", "dead_letters", "on_dead_letters", "accounting", "accounts", "explain", "operator"),
-    *("rewindow", "spec"),
+    *("rewindow", "fill", "spec"),
 )
 """What only a complete pipeline has."""
 
@@ -90,6 +95,49 @@ class Windowed:
         settled = self.stream.settled(spec)
         return cast("Result", settled.complete(self._spec(settled, aggregates)))
 
+    def top(self, n: int, *, by: TopBy) -> RowResult[TopSpec]:
+        """Of each key and window the `n` rows that are greatest in the columns `by`; the pipeline is complete.
+
+        `asc("price")` puts the least first. Rows that are equal in `by` are in ascending order of their other columns.
+        A row has the columns of its record, `window_start`, `window_end` and its `rank`, from 1. Where windows fire
+        more than once, `op` says what a row does to the one that had its rank before.
+
+        >>> import fanlight as fl
+        >>> sales = [{"ts": 1, "price": 4}, {"ts": 2, "price": 9}, {"ts": 3, "price": 7}]
+        >>> dearest = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 minute")).top(2, by="price")
+        >>> dearest.table().select(["ts", "price", "rank"]).to_pylist()
+        [{'ts': 2, 'price': 9, 'rank': 1}, {'ts': 3, 'price': 7, 'rank': 2}]
+        """
+        found = {ROWS: TopRows(self._whole, n, order_of(by))}
+        for name in self.stream.keys:
+            if name in (self._whole, ROWS, WINDOW_START, WINDOW_END, OP):
+                raise SpecError(
+                    f"top: the key {name!r} is called like a column that windows have here. Give it another name "
+                    f"first, as in select(…, other={name!r}).key_by('other')."
+                )
+        said = self._spec(self.stream, found)
+        if not (said.replaces or said.fires_once):
+            raise SpecError(
+                "top: `discarding` forgets what a firing had, and with it which rows are the first of the whole "
+                "window. Say accumulating() or retracting(): a row then leaves once, and again where its rank changes."
+            )
+        # what has left must be known, so that it can be taken back
+        windowed, stream = self.retracting() if said.replaces else self, self.stream
+        if stream.changes is not None:
+            stream = stream.settled(windowed._spec(stream, found))  # noqa: SLF001 -- its own class
+        stream = self._in_whole_rows(stream)
+        spec = windowed._spec(stream, found)  # noqa: SLF001 -- its own class
+        return stream.complete(spec).complete(TopSpec(spec, spec.keys), Intake(Preparation(), WINDOW_START))
+
+    @property
+    def _whole(self) -> str:
+        """The column that has the whole record."""
+        return "record"
+
+    def _in_whole_rows(self, stream: Stream) -> Stream:
+        """The stream with that column."""
+        return stream.as_whole_rows(self._whole)
+
     def _spec(self, stream: Stream, aggregates: Mapping[str, Aggregate]) -> WindowSpec:
         """The declaration over these records."""
         return WindowSpec(
@@ -135,6 +183,15 @@ class Rewindowed(Windowed):
     def key_by(self, *columns: str) -> Self:
         """Group by these columns of the result; without, each window is one group."""
         return replace(self, stream=replace(self.stream, keys=checked_columns("key_by", columns)))
+
+    @property
+    def _whole(self) -> str:
+        """The column that has the whole result."""
+        return ROW
+
+    def _in_whole_rows(self, stream: Stream) -> Stream:
+        """It has one already."""
+        return stream
 
     def __repr__(self) -> str:
         """What is grouped again, and by what."""

@@ -55,6 +55,13 @@ def test_cases_about_over_pass_where_rows_are_in_order_and_stay(engine: str) -> 
     assert len(verdicts) == 18
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_case_about_the_first_rows_of_windows_and_about_gaps_passes(engine: str) -> None:
+    asked = [name for name, vector in CASES.items() if vector.op in ("window_topn", "gap_fill")]
+    assert len(asked) == 3
+    assert {verdict(name, engine).status for name in asked} == {Status.PASS}
+
+
 def test_a_case_that_is_not_adopted_says_why() -> None:
     verdicts = [verdict(name, "embedded") for name in CASES]
     refused = [told for told in verdicts if told.status is Status.NOT_ADOPTED]

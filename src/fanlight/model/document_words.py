@@ -10,6 +10,7 @@ from fanlight.model.aggregates.approximate import ApproxCountDistinct, ApproxQua
 from fanlight.model.aggregates.code import UserAggregate, UserFold, UserReduce
 from fanlight.model.aggregates.composed import Composite
 from fanlight.model.aggregates.paired import ArgMax, ArgMin, TopByKey, WeightedAvg
+from fanlight.model.aggregates.ranked import TopRows
 from fanlight.model.aggregates.single import (
     AllTrue,
     AnyTrue,
@@ -34,6 +35,7 @@ from fanlight.model.aggregates.single import (
 )
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
+from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
@@ -58,6 +60,7 @@ from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, Combine, Control, Explicit, FixedDistance, Several
+from fanlight.model.top import TopSpec
 from fanlight.model.triggers import (
     After,
     AfterDelay,
@@ -135,6 +138,7 @@ WORDS: dict[str, type] = {
     "ArgMax": ArgMax,
     "ArgMin": ArgMin,
     "TopByKey": TopByKey,
+    "TopRows": TopRows,
     "WeightedAvg": WeightedAvg,
     "AllTrue": AllTrue,
     "AnyTrue": AnyTrue,
@@ -198,6 +202,9 @@ WORDS: dict[str, type] = {
     "SortSpec": SortSpec,
     "Keep": Keep,
     "UniqueSpec": UniqueSpec,
+    "TopSpec": TopSpec,
+    "FillWith": FillWith,
+    "FillSpec": FillSpec,
 }
 """Every class of the model that can stand in a document, by its word."""
 

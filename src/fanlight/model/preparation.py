@@ -119,6 +119,8 @@ class WholeRow:
 
     keeps: tuple[str, ...]
     name: str
+    without: str | None = None
+    """A column that is no part of the record: the operation of a change, which differs where its row does not."""
 
     def __post_init__(self) -> None:
         if self.name in self.keeps:

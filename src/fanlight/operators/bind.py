@@ -7,15 +7,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from fanlight.model.fill import FillSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
+from fanlight.model.top import TopSpec
 from fanlight.model.unique import UniqueSpec
+from fanlight.operators.fill.operator import bind_fill
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.over.operator import bind_over
 from fanlight.operators.sort.operator import bind_sort
+from fanlight.operators.top.operator import bind_top
 from fanlight.operators.unique.operator import bind_unique
 from fanlight.operators.window.aggregate import bind_window
 
@@ -35,3 +39,5 @@ bind.register(SortSpec, bind_sort)
 bind.register(NormalizeSpec, bind_normalize)
 bind.register(UniqueSpec, bind_unique)
 bind.register(OverSpec, bind_over)
+bind.register(TopSpec, bind_top)
+bind.register(FillSpec, bind_fill)

@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START, WINDOW_TIME
+from fanlight.model.fill import FillSpec
 from fanlight.model.firing import FiringTime
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.top import TopSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,12 @@ class Handover:
     @staticmethod
     def of(before: StreamSpec, after: StreamSpec) -> Handover:
         """How the rows of `before` become records of `after`."""
+        if isinstance(before, FillSpec):
+            return Handover.of(before.windows, after)
         if not isinstance(before, WindowSpec):
             return Handover()
+        if isinstance(after, TopSpec | FillSpec):  # it takes firings as such, and their times say nothing to it
+            return Handover((WINDOW_START, WINDOW_END, *((OP,) if before.replaces else ())))
         if after.time in (WINDOW_START, WINDOW_END):  # it goes by the windows of `before`
             changed = () if after.changes is None else (OP,)
             return Handover((WINDOW_START, WINDOW_END, *changed, ROW))

@@ -109,3 +109,7 @@ class BoundSpec:
     """Aggregates records before they travel to their shard; None if the spec does not allow it."""
     times: TimeReader | None = None
     """Reads the times of records; None: as the spec says."""
+    unique: tuple[str, ...] = ()
+    """Where rows are just columns, those that tell them apart: a later row takes the place of the earlier one."""
+    op: str | None = None
+    """The column that says what such a row does to it."""

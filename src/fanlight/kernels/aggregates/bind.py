@@ -27,9 +27,10 @@ from fanlight.kernels.aggregates.inputs import input_type
 from fanlight.kernels.aggregates.join_text import JoinedTexts
 from fanlight.kernels.aggregates.min_max_order import Extremes
 from fanlight.kernels.aggregates.over_messages import DistinctCounts, Lists, Quantiles, Sorts
-from fanlight.kernels.aggregates.sorting import sorts
+from fanlight.kernels.aggregates.sorting import has_ranks, sorts
 from fanlight.kernels.aggregates.top_n import Tops
 from fanlight.kernels.aggregates.top_of_keys import GreatestFew, KeysInOrder, MostFrequent
+from fanlight.kernels.aggregates.top_rows import RowTops
 from fanlight.kernels.aggregates.type_checks import (
     digits_of,
     name_of,
@@ -80,6 +81,7 @@ from fanlight.model.aggregates import (
     Sum,
     Top,
     TopByKey,
+    TopRows,
     UserAggregate,
     UserFold,
     UserReduce,
@@ -164,6 +166,8 @@ def _by_value(aggregate: Aggregate, kind: pa.DataType) -> Reducer:
         case Histogram():
             require_number(aggregate, kind)
             return Histograms(aggregate.edges)
+        case TopRows():
+            return _row_tops(aggregate, kind)
         case ApproxCountDistinct() | ApproxQuantile() | HeavyHitters():
             return _sketch(aggregate, kind)
     return _paired(aggregate, kind)
@@ -246,6 +250,28 @@ def _tops(aggregate: Top, kind: pa.DataType) -> MessageReducer:
         raise refusal(aggregate, kind, f"without a field {aggregate.by!r}", f"Go by one of {', '.join(names)}.")
     order_of(aggregate, kind.field(aggregate.by).type, least=False)
     return Tops(kind, aggregate.n, aggregate.by)
+
+
+def _row_tops(aggregate: TopRows, kind: pa.DataType) -> Reducer:
+    names = [field.name for field in kind]
+    for by in aggregate.order:
+        if by.column not in names:
+            raise InputError(
+                f"top: `by` names the column {by.column!r}, and there is none. Go by one of {', '.join(names)}."
+            )
+        of = kind.field(by.column).type
+        if pa.types.is_null(of):
+            raise InputError(
+                f"top: `by` names the column {by.column!r}, which has had no value yet, and so has no type. "
+                "Say it in the `schema` of the stream."
+            )
+        if not has_ranks(of) or pa.types.is_nested(of):
+            raise InputError(
+                f"top: `by` names the column {by.column!r}, which is {of}, whose values have no order. "
+                "Go by another one, or by a number, a time or a text made from it with select(…)."
+            )
+    require_listable(aggregate, kind)
+    return RowTops(kind, aggregate.n, aggregate.order)
 
 
 def _sums(aggregate: Aggregate, kind: pa.DataType) -> Reducer:

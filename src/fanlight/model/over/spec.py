@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.order_by import OrderBy as OrderBy
+from fanlight.model.order_by import desc as desc
 from fanlight.model.over.frame import Frame
 from fanlight.model.over.functions import DenseRank, Lag, Lead, NthValue, Rank, RowFunction, RowNumber
 from fanlight.model.stream_spec import StreamSpec
@@ -16,23 +18,6 @@ from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, WatermarkStrategy
 
 _COUNTING = (RowNumber, Rank, DenseRank)
-
-
-@dataclass(frozen=True, slots=True)
-class OrderBy:
-    """A column that orders rows of one time, ascending or descending; null is last either way."""
-
-    column: str
-    descending: bool = False
-
-
-def desc(column: str) -> OrderBy:
-    """Order rows of one time by this column, the greatest first.
-
-    >>> desc("price")
-    OrderBy(column='price', descending=True)
-    """
-    return OrderBy(column, descending=True)
 
 
 class Computed(NamedTuple):

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools
+from fanlight.kernels.plain_type import plain_type
 from fanlight.model.preparation import (
     Extract,
     Intake,
@@ -302,13 +303,23 @@ class _Wrapping:
     def __init__(self, whole: WholeRow) -> None:
         self._keeps = whole.keeps
         self._name = whole.name
+        self._without = whole.without
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
         kept = [_field(schema, name, "window") for name in self._keeps]
-        return pa.schema([*kept, pa.field(self._name, pa.struct(list(schema)))])
+        return pa.schema([*kept, pa.field(self._name, pa.struct(self._fields(schema)))])
+
+    def _fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """The fields of a record, decoded: a struct of dictionaries cannot be joined with another."""
+        return [field.with_type(plain_type(field.type)) for field in schema if field.name != self._without]
 
     def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
-        whole = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+        fields = self._fields(batch.schema)
+        columns = [batch.column(field.name) for field in fields]
+        decoded = [
+            one if one.type == field.type else one.cast(field.type) for one, field in zip(columns, fields, strict=True)
+        ]
+        whole = pa.StructArray.from_arrays(decoded, fields=fields)
         columns = [batch.column(name) for name in self._keeps]
         return pa.RecordBatch.from_arrays([*columns, whole], schema=self.schema_of(batch.schema)), None
 

@@ -24,6 +24,8 @@ BUILT_OPS = (
     "over",
     "dedup_within_watermark",
     "group_by_ts",
+    "window_topn",
+    "gap_fill",
 )
 
 STEP_FIELDS = {

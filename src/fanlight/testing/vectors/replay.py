@@ -8,6 +8,7 @@ from enum import Enum
 
 from fanlight.testing.vectors.accumulate import accumulate
 from fanlight.testing.vectors.adopt import NotAdoptedError, refuse
+from fanlight.testing.vectors.after_windows import fill, top
 from fanlight.testing.vectors.assign import assign, assign_groups
 from fanlight.testing.vectors.by_instant import by_instant
 from fanlight.testing.vectors.chain import chained
@@ -77,5 +78,7 @@ _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
     "sort": sort,
     "over": over,
     "dedup_within_watermark": unique,
+    "window_topn": top,
+    "gap_fill": fill,
     "group_by_ts": lambda vector, engine: _window_agg(by_instant(vector), engine),
 }

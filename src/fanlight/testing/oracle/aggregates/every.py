@@ -33,10 +33,12 @@ from fanlight.model.aggregates import (
     Sum,
     Top,
     TopByKey,
+    TopRows,
     UserAggregate,
     Variance,
     WeightedAvg,
 )
+from fanlight.model.order_by import OrderBy
 from fanlight.testing.oracle.aggregates.paired import paired
 from fanlight.testing.oracle.aggregates.valued import valued
 from fanlight.testing.oracle.order import different, null_last, rank, time_then_value
@@ -85,6 +87,8 @@ def compute(aggregate: Aggregate, content: Sequence[tuple[int, Any]]) -> Any:
             return values if by_arrival else [value for _, value in sorted(timed, key=time_then_value)]
         case Top(n=n, by=by):
             return _top(values, by)[:n]
+        case TopRows(n=n, order=order):
+            return _first_rows(values, order)[:n]
     if not isinstance(aggregate, _NUMBERS):
         return valued(aggregate, timed)
     return _of_some(aggregate, timed, values) if values else None
@@ -133,6 +137,23 @@ def _top(values: list[Any], by: str | None) -> list[Any]:
         return sorted(values, key=rank, reverse=True)
     others = sorted(values, key=lambda row: [null_last(row[name]) for name in row if name != by])
     return sorted(others, key=lambda row: (row[by] is not None, null_last(row[by])), reverse=True)
+
+
+def _first_rows(values: list[Any], order: tuple[OrderBy, ...]) -> list[Any]:
+    """By the fields of `order`, then by the others upwards; null last either way. Lists have no order."""
+    named = {by.column for by in order}
+    others = [name for name in (values[0] if values else ()) if name not in named]
+    found = sorted(values, key=lambda row: [null_last(_ordered(row[name])) for name in others])
+    for by in reversed(order):
+        if by.descending:
+            found.sort(key=lambda row: (row[by.column] is not None, null_last(row[by.column])), reverse=True)
+        else:
+            found.sort(key=lambda row: null_last(row[by.column]))
+    return found
+
+
+def _ordered(value: Any) -> Any:
+    return None if isinstance(value, list | dict) else value
 
 
 def _fold(aggregate: UserAggregate, values: list[Any]) -> Any:
