@@ -22,6 +22,7 @@ from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.unique import Keep, UniqueSpec
+from fanlight.model.windows.custom import Custom
 from fanlight.model.windows.kind import WindowKind
 from fanlight.over import Forget, Order, OverRows
 from fanlight.whole_rows import normalized, of_whole_rows
@@ -228,10 +229,14 @@ class Stream(StreamWords):
         """Itself."""
         return self
 
-    def as_whole_rows(self) -> Stream:
-        """The stream with every record as one struct, in the column `row`, beside what the stream goes by."""
+    def as_whole_rows(self, kind: WindowKind | None = None) -> Stream:
+        """The stream with every record as one struct, in the column `row`, beside what the stream goes by.
+
+        Windows of a `kind` may go by more columns; a function that assigns them may look at any.
+        """
         op = () if self.changes is None else (self.changes.op, *self.changes.unique)
-        keeps = tuple(dict.fromkeys((self.time, *self.keys, *op)))
+        own = () if kind is None else kind.columns
+        keeps = None if isinstance(kind, Custom) else tuple(dict.fromkeys((self.time, *self.keys, *op, *own)))
         first = self.first_time or self.time
         return replace(self, preparation=self.preparation.then(WholeRow(keeps, ROW)), first_time=first)
 

@@ -304,12 +304,17 @@ class _Wrapping:
         self._name = whole.name
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
-        kept = [_field(schema, name, "window") for name in self._keeps]
+        kept = list(schema) if self._keeps is None else [_field(schema, name, "window") for name in self._keeps]
+        if any(field.name == self._name for field in kept):
+            raise SpecError(
+                f"window: a column is called {self._name!r}, and the whole record is called so here. Give that column "
+                f"another name, as in select(…, other={self._name!r})."
+            )
         return pa.schema([*kept, pa.field(self._name, pa.struct(list(schema)))])
 
     def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
         whole = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
-        columns = [batch.column(name) for name in self._keeps]
+        columns = batch.columns if self._keeps is None else [batch.column(name) for name in self._keeps]
         return pa.RecordBatch.from_arrays([*columns, whole], schema=self.schema_of(batch.schema)), None
 
 
