@@ -22,7 +22,6 @@ from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.unique import Keep, UniqueSpec
-from fanlight.model.windows.custom import Custom
 from fanlight.model.windows.kind import WindowKind
 from fanlight.over import Forget, Order, OverRows
 from fanlight.whole_rows import normalized, of_whole_rows
@@ -236,9 +235,15 @@ class Stream(StreamWords):
         """
         op = () if self.changes is None else (self.changes.op, *self.changes.unique)
         own = () if kind is None else kind.columns
-        keeps = None if isinstance(kind, Custom) else tuple(dict.fromkeys((self.time, *self.keys, *op, *own)))
+        keeps = tuple(dict.fromkeys((self.time, *self.keys, *op, *own)))
         first = self.first_time or self.time
-        return replace(self, preparation=self.preparation.then(WholeRow(keeps, ROW)), first_time=first)
+        return replace(
+            self,
+            preparation=self.preparation.then(
+                WholeRow(None if kind is not None and kind.reads_records else keeps, ROW)
+            ),
+            first_time=first,
+        )
 
     def settled(self, spec: WindowSpec) -> Stream:
         """This stream of changes as the windows of `spec` can take it, by a stage before them if one is needed.

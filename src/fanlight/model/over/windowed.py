@@ -81,12 +81,22 @@ class WindowedOverSpec(StreamSpec):
     @property
     def goes_by_time(self) -> bool:
         """Whether partitions are in the order of event times; otherwise of columns, of positions, of arrival."""
-        return not self.order and self.window.domain is TimeDomain.EVENT
+        return not self.order and self.has_times
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the windows go by the event times of records, so that each has one that can be read."""
+        return self.window.domain is TimeDomain.EVENT
 
     @property
     def continuation(self) -> Continuation:
         """Its rows as a stream, by the time they had; a `SpecError` where nobody knows how far behind they may be."""
-        if self.window.span is None or self.window.domain is not TimeDomain.EVENT:
+        if not self.has_times:
+            raise SpecError(
+                "over: rows of these windows have the times of their records, which the windows do not go by, so "
+                "nobody knows when a row with an earlier time may come. Use windows by event time."
+            )
+        if self.window.span is None:
             raise SpecError(
                 f"over: rows of these {type(self.window).__name__} windows leave when their window is over, and such a "
                 "window has no greatest length, so nobody knows when a row with an earlier time may come. Use windows "

@@ -26,7 +26,6 @@ from fanlight.model.over.functions import (
 )
 from fanlight.model.over.spec import Computed
 from fanlight.model.over.windowed import WindowedOverSpec
-from fanlight.model.time.domain import TimeDomain
 from fanlight.operators.ingest.bundle import times_in
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.over.framed import frame_values, row_of
@@ -132,7 +131,7 @@ class PartitionValues:
 
     def _times(self, came: pa.RecordBatch) -> Ints:
         """What partitions are in the order of, where no columns are said: times, positions, or how records came."""
-        if self._spec.window.domain is TimeDomain.EVENT:
+        if self._spec.has_times:
             return times_in(came, self._spec.record_time, self._spec.record_unit)[0]
         if self._spec.window.position is not None:
             return read_positions(plain(came.column(self._spec.window.position)))[0]
