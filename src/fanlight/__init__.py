@@ -63,14 +63,17 @@ from fanlight.model.aggregates import (
 from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.order_by import asc, desc
-from fanlight.model.over.frame import range, rows
+from fanlight.model.over.frame import range, rows, session_frame
 from fanlight.model.over.functions import (
+    cume_dist,
     dense_rank,
     first_value,
     lag,
     last_value,
     lead,
     nth_value,
+    ntile,
+    percent_rank,
     rank,
     row_number,
 )
@@ -199,6 +202,7 @@ __all__ = [
     "count",
     "count_distinct",
     "counting",
+    "cume_dist",
     "cumulating",
     "custom",
     "dense_rank",
@@ -227,7 +231,9 @@ __all__ = [
     "mode",
     "never",
     "nth_value",
+    "ntile",
     "on_signal",
+    "percent_rank",
     "quantile",
     "range",
     "rank",
@@ -238,6 +244,7 @@ __all__ = [
     "rows",
     "samza_policies",
     "session",
+    "session_frame",
     "several",
     "sliding",
     "sorted",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from fanlight.model.firing import FiringTime
+from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import to_document, words
 from fanlight.model.stream_spec import StreamSpec
@@ -31,6 +32,13 @@ def stage_lines(spec: StreamSpec, before: StreamSpec | None = None) -> Lines:
     """What is to be said of one stage, wherever it runs; `before` is the stage whose results it reads."""
     keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
     return [("keys", keys), ("time", _time(spec)), ("watermark", _watermark(spec, before)), *spec.told]
+
+
+@stage_lines.register
+def partition_lines(spec: WindowedOverSpec, before: StreamSpec | None = None) -> Lines:
+    """What is to be said of `over` inside windows: it takes what these say as it comes, whatever the time."""
+    keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
+    return [("keys", keys), ("watermark", _watermark(spec, before)), *spec.told]
 
 
 @stage_lines.register

@@ -57,12 +57,12 @@ class OverRows:
                 f"over: this stream has changes (`{stream.changes.op}`), which may take back a row that has left. "
                 "Sort it first, which gives the rows that are left, as in sort().key_by(…).over(…)."
             )
-        return OverRows(stream, frame, _order_of(order), _forget_of(forget))
+        return OverRows(stream, frame, order_of(order), _forget_of(forget))
 
     def also(self, frame: Frame, order: Order = (), forget: Forget = None) -> OverRows:
         """The same pass with another frame; what is said of order and forgetting holds for all of it."""
         return replace(
-            self, frame=frame, order=self.order or _order_of(order), forget=_longest(self.forget, _forget_of(forget))
+            self, frame=frame, order=self.order or order_of(order), forget=_longest(self.forget, _forget_of(forget))
         )
 
     def add(self, **functions: RowFunction | Aggregate) -> RowResult[OverSpec]:
@@ -81,7 +81,8 @@ class OverRows:
         return f"{repr(self.stream)[:-1]}, over {self.frame}: say add(…) to complete it>"
 
 
-def _order_of(order: Order) -> tuple[OrderBy, ...]:
+def order_of(order: Order) -> tuple[OrderBy, ...]:
+    """What rows are ordered by, as columns."""
     columns: Sequence[object] = [order] if isinstance(order, str | OrderBy) else order
     for column in columns:
         if not isinstance(column, str | OrderBy):

@@ -25,6 +25,7 @@ from fanlight.operators.accounting import Accounting, as_first
 from fanlight.operators.handover import Handover
 from fanlight.over import OverRows
 from fanlight.stream import Origin, Spec_, Stream, StreamWords
+from fanlight.windowed_over import PartitionRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -91,7 +92,7 @@ class RowResult(StreamWords, Generic[Spec_]):
         self.spec = spec
         self.befores = tuple(befores)
         """The stages whose results this one reads; most read one, or none."""
-        self.over_rows: OverRows | None = None
+        self.over_rows: OverRows | PartitionRows | None = None
         """What it was declared as, if it is an `over`: another frame can share its pass."""
         self._reading = reading
         self._run = run if isinstance(run, EmbeddedRun) else None

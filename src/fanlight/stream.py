@@ -228,14 +228,20 @@ class Stream(StreamWords):
         """Itself."""
         return self
 
-    def as_whole_rows(self, name: str = ROW) -> Stream:
+    def as_whole_rows(self, name: str = ROW, *, kind: WindowKind | None = None) -> Stream:
         """The stream with every record as one struct, in the column `name`, beside what the stream goes by.
 
-        What a change does is no part of its record: a delete has the record of its row.
+        Windows of a `kind` may go by more columns; a function that assigns them may look at any. What a change does is
+        no part of its record: a delete has the record of its row.
         """
         op = () if self.changes is None else (self.changes.op, *self.changes.unique)
-        keeps = tuple(dict.fromkeys((self.time, *self.keys, *op)))
-        whole = WholeRow(keeps, name, None if self.changes is None else self.changes.op)
+        own = () if kind is None else kind.columns
+        keeps = None if kind is not None and kind.reads_records else (self.time, *self.keys, *op, *own)
+        whole = WholeRow(
+            None if keeps is None else tuple(dict.fromkeys(keeps)),
+            name,
+            None if self.changes is None else self.changes.op,
+        )
         first = self.first_time or self.time
         return replace(self, preparation=self.preparation.then(whole), first_time=first)
 

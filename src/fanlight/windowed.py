@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, Self, cast
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate, TopRows
-from fanlight.model.aggregates.ranked import TopBy, order_of
+from fanlight.model.aggregates import list as gathered
+from fanlight.model.aggregates.ranked import TopBy, top_order
 from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.given import checked, checked_columns
+from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, OnTime, Semantics
@@ -21,8 +23,10 @@ from fanlight.model.spec_json import to_document, words
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.top import ROWS, TopSpec
-from fanlight.model.triggers import AtWatermark, Trigger
+from fanlight.model.triggers import AtExpiry, AtWatermark, Trigger
 from fanlight.model.windows.kind import WindowKind
+from fanlight.over import Order, order_of
+from fanlight.windowed_over import UP_TO_THE_ROW, PartitionRows
 
 if TYPE_CHECKING:
     from fanlight.result import Result
@@ -108,7 +112,7 @@ class Windowed:
         >>> dearest.table().select(["ts", "price", "rank"]).to_pylist()
         [{'ts': 2, 'price': 9, 'rank': 1}, {'ts': 3, 'price': 7, 'rank': 2}]
         """
-        found = {ROWS: TopRows(self._whole, n, order_of(by))}
+        found = {ROWS: TopRows(self._whole, n, top_order(by))}
         for name in self.stream.keys:
             if name in (self._whole, ROWS, WINDOW_START, WINDOW_END, OP):
                 raise SpecError(
@@ -136,7 +140,58 @@ class Windowed:
 
     def _in_whole_rows(self, stream: Stream) -> Stream:
         """The stream with that column."""
-        return stream.as_whole_rows(self._whole)
+        return stream.as_whole_rows(self._whole, kind=self.kind)
+
+    def over(self, frame: Frame | None = None, *, order: Order = ()) -> PartitionRows:
+        """Look at the records of each key and window, when the window has expired; then say what to `add`.
+
+        Each record comes back with its window, once for each of its windows. `order` orders them by any columns;
+        without, by time. Without a frame it is SQL's: from the first row to the row and its peers, those equal in the
+        order.
+
+        >>> import fanlight as fl
+        >>> races = [{"ts": 1, "who": "Ada", "points": 7}, {"ts": 5, "who": "Eve", "points": 9}]
+        >>> minutes = fl.stream(races, time="ts", unit="s").window(fl.tumbling("1 min"))
+        >>> places = minutes.over(order=fl.desc("points")).add(place=fl.row_number(), share=fl.cume_dist())
+        >>> places.table().select(["who", "place", "share"]).to_pylist()
+        [{'who': 'Eve', 'place': 1, 'share': 0.5}, {'who': 'Ada', 'place': 2, 'share': 1.0}]
+        """
+        for told in self._refusals_of_over():
+            raise SpecError(told)
+        rows = "rows"
+        while rows in self.stream.keys:
+            rows += "_"
+        once = replace(
+            self,
+            stream=self.stream.as_whole_rows(kind=self.kind),
+            firing=AtExpiry(),
+            rules=replace(self.rules, closing=Closing.IF_NEW),
+        )
+        result = once.agg(**{rows: gathered(ROW, by_arrival=True)})
+        said = self.stream.time, self.stream.unit, UP_TO_THE_ROW if frame is None else frame
+        return PartitionRows(result, rows, *said, order_of(order))
+
+    def _refusals_of_over(self) -> Iterator[str]:
+        """Why these windows cannot be looked over, with remedies; empty if they can."""
+        if self.stream.changes is not None:
+            yield (
+                f"over: this stream has changes (`{self.stream.changes.op}`), which may take back a row. Sort it "
+                "first, which gives the rows that are left, as in sort().key_by(…).window(…).over(…)."
+            )
+        if self.firing not in (AtWatermark(), AtExpiry()) or self.updated_only:
+            yield (
+                "over: a row leaves once, when its window has expired, so a trigger means nothing here. Leave it out, "
+                "or use a shorter lateness."
+            )
+        if self.accumulation is not Accumulation.ACCUMULATING:
+            yield (
+                f"over: a row leaves once, when its window has expired, so `{self.accumulation.value}` means nothing "
+                "here. Leave it out."
+            )
+        if self.stamp is not FiringTime.END:
+            yield "over: each row has the time that it had, so `stamped` means nothing here. Leave it out."
+        if self.retention is not None:
+            yield "over: rows that have left are no windows to read, so `retention` means nothing here. Leave it out."
 
     def _spec(self, stream: Stream, aggregates: Mapping[str, Aggregate]) -> WindowSpec:
         """The declaration over these records."""
@@ -192,6 +247,13 @@ class Rewindowed(Windowed):
     def _in_whole_rows(self, stream: Stream) -> Stream:
         """It has one already."""
         return stream
+
+    def _refusals_of_over(self) -> Iterator[str]:
+        """The records of these windows are results, which know their window already."""
+        yield (
+            "over: results that are grouped again cannot be looked over. They are a stream: window them anew, as in "
+            "window(tumbling('1 minute')).over(…)."
+        )
 
     def __repr__(self) -> str:
         """What is grouped again, and by what."""

@@ -124,7 +124,12 @@ def specs(draw: st.DrawFn) -> OverSpec:
 
 
 def is_in_sql(function: RowFunction) -> bool:
-    """Without nulls, the row that is none before or after is the row itself to us, and nothing that SQL speaks of."""
+    """Without nulls, the row that is none before or after is the row itself to us, and nothing that SQL speaks of.
+
+    Nor does it say how far away the next row may be.
+    """
+    if isinstance(function, Lead) and function.within is not None:
+        return False
     return not (isinstance(function, Lag | Lead) and function.offset == 0 and function.ignore_nulls)
 
 
@@ -144,6 +149,13 @@ def test_every_aggregate_over_every_kind_of_frame(function: Aggregate) -> None:
         RangeFrame(False, Duration(3)),
         RangeFrame(True, Duration(2), Duration(2)),
         RangeFrame(False, Duration.FOREVER),
+        RowFrame(False, 3, -1),
+        RowFrame(True, -1, 2),
+        RowFrame(False, None, -2),
+        RowFrame(False, 1, -3),
+        RangeFrame(False, Duration(6), Duration(-2)),
+        RangeFrame(False, Duration(-1), Duration(5)),
+        RangeFrame(True, Duration.FOREVER, Duration(-3)),
     ]
     possible: list[FunctionOver] = [one for frame in frames if can_be_kept(one := (frame, function))]
     columns = tuple((f"c{place}", *one) for place, one in enumerate(possible))
@@ -184,7 +196,7 @@ def database() -> duckdb.DuckDBPyConnection:
 
 def sql(spec: OverSpec) -> str:
     """The query of a spec: stretches are numbered first, and are part of the key from then on."""
-    order = ", ".join(["ts", *map(_ordered, spec.order), "id"])
+    order = ", ".join(["ts", *map(ordered, spec.order), "id"])
     rows = f"PARTITION BY {', '.join([*spec.keys, '1'])} ORDER BY {order}"
     never = spec.forget is None or spec.forget.is_forever
     starts = "false" if spec.forget is None or never else f"ts - lag(ts) OVER ({rows}) > {spec.forget.micros}"
@@ -202,15 +214,15 @@ def _expression(one: Computed, spec: OverSpec) -> str:
     RANGE allows one column to order by, so functions that take a row of a frame say its order themselves. Rows of one
     time are peers.
     """
-    keys, order = ", ".join([*spec.keys, "stretch"]), ", ".join(["ts", *map(_ordered, spec.order), "id"])
+    keys, order = ", ".join([*spec.keys, "stretch"]), ", ".join(["ts", *map(ordered, spec.order), "id"])
     by = "ts" if isinstance(one.frame, RangeFrame) else order
-    framed = f"(PARTITION BY {keys} ORDER BY {by} {_frame(one.frame)})"
+    in_frame = f"(PARTITION BY {keys} ORDER BY {by} {framed(one.frame)})"
     whole = f"(PARTITION BY {keys} ORDER BY {order})"
     function = one.function
     nulls = " IGNORE NULLS" if isinstance(function, ColumnFunction) and function.ignore_nulls else ""
     match function:
         case Aggregate():
-            return SQL[function].replace("OVER w", f"OVER {framed}")
+            return SQL[function].replace("OVER w", f"OVER {in_frame}")
         case RowNumber():
             return f"row_number() OVER {whole}"
         case Rank():
@@ -222,20 +234,32 @@ def _expression(one: Computed, spec: OverSpec) -> str:
         case Lead(column=column, offset=offset):
             return f"lead({column}, {offset}{nulls}) OVER {whole}"
         case NthValue(column=column, offset=n):
-            return f"nth_value({column}, {n} ORDER BY {order}{nulls}) OVER {framed}"
+            return f"nth_value({column}, {n} ORDER BY {order}{nulls}) OVER {in_frame}"
         case LastValue(column=column):
-            return f"last_value({column} ORDER BY {order}{nulls}) OVER {framed}"
+            return f"last_value({column} ORDER BY {order}{nulls}) OVER {in_frame}"
     raise AssertionError(f"{function!r} has no words in SQL")
 
 
-def _frame(frame: Frame) -> str:
+def framed(frame: Frame) -> str:
+    """A frame in SQL, which has no frame that starts after the row and ends before it: an empty one stands for it."""
     if isinstance(frame, RowFrame):
-        before, after, word = frame.preceding, frame.following, "ROWS"
+        word, before, after = "ROWS", frame.preceding, frame.following
     else:
-        before, after, word = None if frame.is_unbounded else frame.time_before, frame.time_after, "RANGE"
-    without = "EXCLUDE CURRENT ROW" if frame.excludes_current else ""
-    return f"{word} BETWEEN {'UNBOUNDED' if before is None else before} PRECEDING AND {after} FOLLOWING {without}"
+        assert isinstance(frame, RangeFrame)
+        word, before = "RANGE", None if frame.is_unbounded else frame.preceding.micros
+        after = None if frame.is_endless else frame.following.micros
+    start = "UNBOUNDED PRECEDING" if before is None else _bound(-before)
+    if after is not None and before is not None and before < 0:
+        after = max(after, 0)
+    end = "UNBOUNDED FOLLOWING" if after is None else _bound(after)
+    return f"{word} BETWEEN {start} AND {end} {'EXCLUDE CURRENT ROW' if frame.excludes_current else ''}"
 
 
-def _ordered(by: OrderBy) -> str:
+def _bound(after: int) -> str:
+    if not after:
+        return "CURRENT ROW"
+    return f"{abs(after)} {'PRECEDING' if after < 0 else 'FOLLOWING'}"
+
+
+def ordered(by: OrderBy) -> str:
     return f"{by.column} {'DESC' if by.descending else 'ASC'} NULLS LAST"

@@ -52,7 +52,40 @@ def into_windows(given: Given) -> Any:
     return tens.window(fl.tumbling("30 s")).agg(most=fl.max("most"), n=fl.count())
 
 
-@pytest.mark.parametrize("declared", [over_time, both_sides, several_frames, without_keys, into_windows])
+def one_side_and_sessions(given: Given) -> Any:
+    """Frames that end before the row or start after it, one that is empty, sessions, and a next row that is near."""
+    before = given(delay="5 s").key_by("k").over(fl.range("20 s", following="-1 s")).add(total=fl.sum("v"))
+    near = before.over(fl.rows(-1, following=2), forget="25 s").add(after=fl.count(), then=fl.lead("v", within="6 s"))
+    all_before = near.over(fl.rows("unbounded", following=-2)).add(most=fl.max("v"), last=fl.last_value("v"))
+    return all_before.over(fl.session_frame("8 s")).add(session=fl.list("v"))
+
+
+def in_windows(given: Given) -> Any:
+    """Partitions of keys and windows: any order, functions of whole partitions, and a stage by time after them."""
+    tens = given(delay="5 s").key_by("k").window(fl.hopping("20 s", every="10 s"), lateness="5 s")
+    ranked = tens.over(order=fl.desc("v")).add(place=fl.rank(), share=fl.percent_rank(), part=fl.ntile(2))
+    whole = ranked.over(fl.rows("unbounded", following="unbounded")).add(middle=fl.median("v"), n=fl.count())
+    return whole.key_by("k").window(fl.tumbling("30 s")).agg(places=fl.list("place"), most=fl.max("middle"))
+
+
+def in_sessions(given: Given) -> Any:
+    """Windows that each key has for itself, looked over in the order of time."""
+    return (
+        given(delay="5 s")
+        .key_by("k")
+        .window(fl.session("15 s"))
+        .over()
+        .add(total=fl.sum("v"), dist=fl.cume_dist(), near=fl.lead("v", within="6 s"))
+    )
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        *(over_time, both_sides, several_frames, without_keys, into_windows),
+        *(one_side_and_sessions, in_windows, in_sessions),
+    ],
+)
 def test_a_query_gives_what_this_process_gives(spark: SparkSession, tmp_path: Path, declared: Declared) -> None:
     expected = embedded(declared, only=WEB)
     assert expected.letters

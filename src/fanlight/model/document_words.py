@@ -38,19 +38,24 @@ from fanlight.model.continuation import Continuation
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.normalize import NormalizeSpec
-from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
     ColumnFunction,
+    CumeDist,
     DenseRank,
     Lag,
     LastValue,
     Lead,
     NthValue,
+    NTile,
+    PartitionFunction,
+    PercentRank,
     Rank,
     RowFunction,
     RowNumber,
 )
 from fanlight.model.over.spec import OrderBy, OverSpec
+from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where, WholeRow
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
@@ -166,6 +171,7 @@ WORDS: dict[str, type] = {
     "Frame": Frame,
     "RowFrame": RowFrame,
     "RangeFrame": RangeFrame,
+    "SessionFrame": SessionFrame,
     "RowFunction": RowFunction,
     "ColumnFunction": ColumnFunction,
     "RowNumber": RowNumber,
@@ -175,6 +181,11 @@ WORDS: dict[str, type] = {
     "Lead": Lead,
     "NthValue": NthValue,
     "LastValue": LastValue,
+    "PartitionFunction": PartitionFunction,
+    "PercentRank": PercentRank,
+    "CumeDist": CumeDist,
+    "NTile": NTile,
+    "WindowedOverSpec": WindowedOverSpec,
     # preparation
     "Preparation": Preparation,
     "Where": Where,

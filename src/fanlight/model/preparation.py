@@ -117,13 +117,14 @@ class Tag:
 class WholeRow:
     """Keep these columns, and add one that has the whole record as a struct, for what works on whole records."""
 
-    keeps: tuple[str, ...]
+    keeps: tuple[str, ...] | None
+    """None: all of them."""
     name: str
     without: str | None = None
     """A column that is no part of the record: the operation of a change, which differs where its row does not."""
 
     def __post_init__(self) -> None:
-        if self.name in self.keeps:
+        if self.keeps is not None and self.name in self.keeps:
             raise SpecError(
                 f"window: the stream goes by a column {self.name!r}, and the whole record is called so here. Give that "
                 f"column another name, as in select(…, other={self.name!r})."

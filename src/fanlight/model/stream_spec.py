@@ -47,6 +47,11 @@ class StreamSpec:
         return TimeDomain.EVENT
 
     @property
+    def reads_times(self) -> bool:
+        """Whether the times of records are read; what takes all that a stage before says as it comes needs none."""
+        return True
+
+    @property
     def position(self) -> str | None:
         """The column that has the positions of records, if they are not counted as they arrive."""
         return None

@@ -32,9 +32,9 @@ RANK = "rank"
 class TopSpec(StreamSpec):
     """The declaration of a top: the windows that find it. They fire with the first rows of each pane, as a list.
 
-    >>> from fanlight.model.aggregates.ranked import order_of
+    >>> from fanlight.model.aggregates.ranked import top_order
     >>> from fanlight.model.windows.tumbling import tumbling
-    >>> windows = WindowSpec("ts", tumbling("1 h"), ((ROWS, TopRows("record", 3, order_of("price"))),), ("shop",))
+    >>> windows = WindowSpec("ts", tumbling("1 h"), ((ROWS, TopRows("record", 3, top_order("price"))),), ("shop",))
     >>> TopSpec(windows, windows.keys).columns
     ('window_start', 'shop', 'rows', 'window_end')
     """

@@ -10,6 +10,7 @@ import pyarrow as pa
 from fanlight.model.fill import FillSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
+from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.top import TopSpec
@@ -18,6 +19,7 @@ from fanlight.operators.fill.operator import bind_fill
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.over.operator import bind_over
+from fanlight.operators.over.partitions import bind_windowed_over
 from fanlight.operators.sort.operator import bind_sort
 from fanlight.operators.top.operator import bind_top
 from fanlight.operators.unique.operator import bind_unique
@@ -41,3 +43,4 @@ bind.register(UniqueSpec, bind_unique)
 bind.register(OverSpec, bind_over)
 bind.register(TopSpec, bind_top)
 bind.register(FillSpec, bind_fill)
+bind.register(WindowedOverSpec, bind_windowed_over)

@@ -20,7 +20,7 @@ from fanlight.kernels.over.row_at import (
     taken_from,
 )
 from fanlight.kernels.over.stretches import EarlierRows, Stretches
-from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.time.duration import Duration
 
 ROWS = st.lists(
@@ -69,6 +69,15 @@ class TestStretches:
         RangeFrame(preceding=Duration(3)),
         RangeFrame(preceding=Duration(2), following=Duration(3)),
         RangeFrame(preceding=Duration.FOREVER),
+        RowFrame(preceding=3, following=-1),
+        RowFrame(preceding=-1, following=2),
+        RowFrame(preceding=1, following=-2),
+        RowFrame(preceding=None, following=None),
+        RangeFrame(preceding=Duration(4), following=Duration(-1)),
+        RangeFrame(preceding=Duration(-2), following=Duration(4)),
+        RangeFrame(preceding=Duration(-2), following=Duration(1)),
+        RangeFrame(preceding=Duration(1), following=Duration.FOREVER),
+        SessionFrame(gap=Duration(2)),
     ],
     ids=str,
 )
@@ -80,10 +89,16 @@ def test_frames_have_the_rows_that_the_law_says(frame: Frame, rows: list[tuple[i
         own = [row for row in range(len(found)) if found.numbers[row] == found.numbers[place]]
         if isinstance(frame, RowFrame):
             before = len(own) if frame.preceding is None else frame.preceding
-            wanted = [row for row in own if place - before <= row <= place + frame.following]
+            after = len(found) if frame.following is None else frame.following
+            wanted = [row for row in own if place - before <= row <= place + after]
+        elif isinstance(frame, RangeFrame):
+            since = found.times[place] - (100 if frame.is_unbounded else frame.preceding.micros)
+            until = found.times[place] + (100 if frame.is_endless else frame.following.micros)
+            wanted = [row for row in own if since <= found.times[row] <= until]
         else:
-            since = found.times[place] - (100 if frame.is_unbounded else frame.time_before)
-            wanted = [row for row in own if since <= found.times[row] <= found.times[place] + frame.time_after]
+            assert isinstance(frame, SessionFrame)
+            breaks = [row for row in own[1:] if found.times[row] - found.times[row - 1] >= frame.gap.micros]
+            wanted = [row for row in own if not any(min(row, place) < at <= max(row, place) for at in breaks)]
         assert list(range(low[place], high[place])) == wanted
 
 
@@ -95,10 +110,11 @@ def test_functions_take_the_rows_that_the_law_says(
     at = np.arange(len(found))
     valued = ValuedRows.of(values, ignore_nulls=ignore_nulls)
     low, high = frame_rows(RowFrame(preceding=2, following=2), found, at)
+    left_out = np.full(len(found), excluded)
     told = values.to_pylist()
     before, after = row_before(at, n, found.starts, valued), row_after(at, n, found.ends, valued)
-    nth = nth_row(n + 1, at, low, high, excluded=excluded, valued=valued)
-    last = last_row(at, low, high, excluded=excluded, valued=valued)
+    nth = nth_row(n + 1, at, low, high, excluded=left_out, valued=valued)
+    last = last_row(at, low, high, excluded=left_out, valued=valued)
     for place in range(len(found)):
         counted = [row for row in at if not ignore_nulls or told[row] is not None]
         stretch = [row for row in counted if found.numbers[row] == found.numbers[place]]

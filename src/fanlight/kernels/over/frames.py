@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fanlight.kernels.grouping.groups import Ints
+from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.over.stretches import Stretches
 from fanlight.kernels.search_key_time import first_rows
-from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 
 
 def frame_rows(frame: Frame, rows: Stretches, at: Ints) -> tuple[Ints, Ints]:
@@ -21,12 +21,38 @@ def frame_rows(frame: Frame, rows: Stretches, at: Ints) -> tuple[Ints, Ints]:
     starts, ends = rows.starts[at], rows.ends[at]
     match frame:
         case RowFrame(preceding=preceding, following=following):
-            low = starts if preceding is None else np.maximum(at - preceding, starts)
-            return low, np.minimum(at + (following + 1), ends)
-        case RangeFrame():
+            low = starts if preceding is None else np.clip(at - preceding, starts, ends)
+            return low, ends if following is None else np.clip(at + (following + 1), low, ends)
+        case RangeFrame(preceding=before, following=after):
             times, numbers = rows.times[at], rows.numbers[at]
-            low = starts
+            low, high = starts, ends
             if not frame.is_unbounded:
-                low = first_rows(rows.numbers, rows.times, numbers, times - frame.time_before)
-            return low, first_rows(rows.numbers, rows.times, numbers, times + (frame.time_after + 1))
+                low = first_rows(rows.numbers, rows.times, numbers, times - before.micros)
+            if not frame.is_endless:
+                high = first_rows(rows.numbers, rows.times, numbers, times + (after.micros + 1))
+            return low, np.maximum(low, high) if frame.is_empty else high
+        case SessionFrame(gap=gap):
+            low, high = sessions(rows, gap.micros)
+            return low[at], high[at]
     raise TypeError(f"{frame!r} is no frame.")
+
+
+def sessions(rows: Stretches, gap: int) -> tuple[Ints, Ints]:
+    """The rows `[low, high)` of the session of each row: a silence of `gap` ends one, and so does a stretch.
+
+    >>> [side.tolist() for side in sessions(Stretches.of(np.zeros(3, np.int64), np.array([1, 3, 5]), None), 2)]
+    [[0, 1, 2], [1, 2, 3]]
+    """
+    heads = np.ones(len(rows), np.bool_)
+    heads[1:] = (rows.numbers[1:] != rows.numbers[:-1]) | (rows.times[1:] - rows.times[:-1] >= gap)
+    places = np.flatnonzero(heads)
+    numbers = np.cumsum(heads) - 1
+    return places[numbers], np.append(places[1:], len(rows))[numbers]
+
+
+def excluded_rows(frame: Frame, at: Ints, low: Ints, high: Ints) -> Bools:
+    """Whether the row itself is left out of its frame: only where it would be inside."""
+    if not frame.excludes_current:
+        return np.zeros(len(at), np.bool_)
+    inside: Bools = (low <= at) & (at < high)
+    return inside

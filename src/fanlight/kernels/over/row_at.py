@@ -53,29 +53,29 @@ def row_after(at: Ints, offset: int, ends: Ints, valued: ValuedRows | None = Non
     return _among(valued, valued.before[at + 1] + (offset - 1), at + 1, ends)
 
 
-def nth_row(n: int, at: Ints, low: Ints, high: Ints, *, excluded: bool, valued: ValuedRows | None = None) -> Ints:
-    """The n-th row from `low` on, below `high`, without the row itself if it is `excluded`. None there: -1."""
+def nth_row(n: int, at: Ints, low: Ints, high: Ints, *, excluded: Bools, valued: ValuedRows | None = None) -> Ints:
+    """The n-th row from `low` on, below `high`, without the row itself where it is `excluded`. None there: -1."""
     if valued is None:
         found = low + (n - 1)
         found = found + ((found >= at) & excluded)
         return _found(found, found < high)
     number = valued.before[low] + (n - 1)
-    if excluded and len(valued.places):
+    if excluded.any() and len(valued.places):
         here = valued.places[np.minimum(number, len(valued.places) - 1)]
-        number = number + ((here >= at) & _is_valued(valued, at))
+        number = number + ((here >= at) & _is_valued(valued, at) & excluded)
     return _among(valued, number, low, high)
 
 
-def last_row(at: Ints, low: Ints, high: Ints, *, excluded: bool, valued: ValuedRows | None = None) -> Ints:
-    """The last row from `low` on, below `high`, without the row itself if it is `excluded`. None there: -1."""
+def last_row(at: Ints, low: Ints, high: Ints, *, excluded: Bools, valued: ValuedRows | None = None) -> Ints:
+    """The last row from `low` on, below `high`, without the row itself where it is `excluded`. None there: -1."""
     if valued is None:
         found = high - 1
         found = found - ((found == at) & excluded)
         return _found(found, found >= low)
     number = valued.before[high] - 1
-    if excluded and len(valued.places):
+    if excluded.any() and len(valued.places):
         here = valued.places[np.maximum(number, 0)]
-        number = number - ((here == at) & (number >= 0))
+        number = number - ((here == at) & (number >= 0) & excluded)
     return _among(valued, number, low, high)
 
 

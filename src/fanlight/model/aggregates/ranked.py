@@ -20,7 +20,7 @@ class TopRows(Aggregate):
     Structs that are equal in these stand in ascending order of their other fields, so arrival order never matters. A
     partial has `n` of them at most, however many records there were.
 
-    >>> TopRows("record", 3, order_of("price"))
+    >>> TopRows("record", 3, top_order("price"))
     TopRows(column='record', n=3, order=(OrderBy(column='price', descending=True),))
     """
 
@@ -43,11 +43,11 @@ class TopRows(Aggregate):
                 raise SpecError(f"top: `by` names the column {name!r} twice, without effect. Name it once.")
 
 
-def order_of(by: TopBy) -> tuple[OrderBy, ...]:
+def top_order(by: TopBy) -> tuple[OrderBy, ...]:
     """The order that a top goes by: the greatest first, unless `asc` says otherwise.
 
     >>> from fanlight.model.order_by import asc
-    >>> order_of(("price", asc("id")))
+    >>> top_order(("price", asc("id")))
     (OrderBy(column='price', descending=True), OrderBy(column='id', descending=False))
     """
     given: object = by

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
+from fanlight.model.stream_spec import LATER
+from fanlight.model.time.duration import Duration, DurationLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,35 @@ class Rank(RowFunction):
 @dataclass(frozen=True, slots=True)
 class DenseRank(RowFunction):
     """The same without gaps: one more than the number of different times before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFunction(RowFunction):
+    """A function that must know how many rows there are: it needs a partition that ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class PercentRank(PartitionFunction):
+    """Which share of the other rows has a lower rank, from 0 to 1; 0 for a row alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class CumeDist(PartitionFunction):
+    """Which share of the rows comes before it or is equal to it in the order, above 0 and up to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class NTile(PartitionFunction):
+    """The number of its part, from 1, where the rows are cut into `n` parts that differ by one row at most."""
+
+    n: int
+
+    def __post_init__(self) -> None:
+        given: object = self.n
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise SpecError(
+                f"ntile: the number of parts ({self.n!r}) must be a whole number from 1 up, as in ntile(4)."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +97,17 @@ class Lag(ColumnFunction):
 class Lead(ColumnFunction):
     """The value of the row so many after it; null if there is none."""
 
+    within: Duration | None = field(default=None, metadata=LATER)
+    """How long after the row's time that row may be. None: as long as the row is remembered."""
+
+    def __post_init__(self) -> None:
+        ColumnFunction.__post_init__(self)
+        if self.within is not None and (self.within.micros < 0 or self.within.is_forever):
+            raise SpecError(
+                f"lead: `within` ({self.within}) must be a duration from 0 up. Leave it out to wait for the next row "
+                "for as long as `forget` says."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class NthValue(ColumnFunction):
@@ -96,6 +138,27 @@ def dense_rank() -> DenseRank:
     return DenseRank()
 
 
+def percent_rank() -> PercentRank:
+    """The share of the other rows of its partition that have a lower rank: (rank - 1) / (rows - 1), or 0 of one row."""
+    return PercentRank()
+
+
+def cume_dist() -> CumeDist:
+    """The share of the rows of its partition that come before each row, or are equal to it in the order."""
+    return CumeDist()
+
+
+def ntile(n: int) -> NTile:
+    """The part of each row, from 1, where the rows of its partition are cut into `n` parts of one size.
+
+    Where that does not come out even, the first parts have one row more.
+
+    >>> ntile(4)
+    NTile(n=4)
+    """
+    return NTile(n)
+
+
 def lag(column: str, offset: int = 1, *, ignore_nulls: bool = False) -> Lag:
     """The value of a column in the row before, or `offset` rows before.
 
@@ -105,9 +168,15 @@ def lag(column: str, offset: int = 1, *, ignore_nulls: bool = False) -> Lag:
     return Lag(column, offset, ignore_nulls)
 
 
-def lead(column: str, offset: int = 1, *, ignore_nulls: bool = False) -> Lead:
-    """The value of a column in the next row, or `offset` rows after: the row waits for it, for `forget` at most."""
-    return Lead(column, offset, ignore_nulls)
+def lead(column: str, offset: int = 1, *, ignore_nulls: bool = False, within: DurationLike | None = None) -> Lead:
+    """The value of a column in the next row, or `offset` rows after: the row waits for it, for `forget` at most.
+
+    With `within` it waits no longer than that: a row that comes later than that after it counts as none.
+
+    >>> lead("price", within="10 s").within
+    Duration('10 s')
+    """
+    return Lead(column, offset, ignore_nulls, None if within is None else Duration.of(within))
 
 
 def nth_value(column: str, n: int, *, ignore_nulls: bool = False) -> NthValue:

@@ -9,8 +9,17 @@ from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
 from fanlight.model.order_by import OrderBy as OrderBy
 from fanlight.model.order_by import desc as desc
-from fanlight.model.over.frame import Frame
-from fanlight.model.over.functions import DenseRank, Lag, Lead, NthValue, Rank, RowFunction, RowNumber
+from fanlight.model.over.frame import Frame, SessionFrame
+from fanlight.model.over.functions import (
+    DenseRank,
+    Lag,
+    Lead,
+    NthValue,
+    PartitionFunction,
+    Rank,
+    RowFunction,
+    RowNumber,
+)
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
@@ -96,11 +105,26 @@ class OverSpec(StreamSpec):
         """How far after its time a row's frames reach."""
         return max(one.frame.time_after for one in self.new_columns)
 
+    @property
+    def waits_within(self) -> int:
+        """How long after its time a row waits for the next one, where a `lead` says so; it may come sooner."""
+        return max(within(one.function) or 0 for one in self.new_columns)
+
+    @property
+    def waits_for_rows(self) -> bool:
+        """Whether rows after it decide when a row leaves, so that of two rows of one time one may leave first."""
+        return any(
+            rows_after(one) > 0 or within(one.function) is not None or isinstance(one.frame, SessionFrame)
+            for one in self.new_columns
+        )
+
     def hands_on(self, watermark: Timestamp) -> Timestamp:
         """The watermark of its rows: one that waits for rows after it may leave as late as its frames allow."""
         if watermark in (START_OF_TIME, END_OF_TIME):
             return watermark
-        waits = self.time_after
+        waits = max(self.time_after, self.waits_within)
+        if any(isinstance(one.frame, SessionFrame) for one in self.new_columns):  # one may last for ever
+            return START_OF_TIME
         if self.rows_after:
             if self.forget is None or self.forget.is_forever or self._passes_over_rows:
                 return START_OF_TIME
@@ -110,14 +134,17 @@ class OverSpec(StreamSpec):
     @property
     def _passes_over_rows(self) -> bool:
         """Whether a row waits for one with a value: rows without keep its stretch open for as long as they come."""
-        return any(isinstance(one.function, Lead) and one.function.ignore_nulls for one in self.new_columns)
+        return any(
+            isinstance(one.function, Lead) and one.function.ignore_nulls and one.function.within is None
+            for one in self.new_columns
+        )
 
     @property
     def told(self) -> tuple[tuple[str, str], ...]:
         """What `explain` says of it besides its keys, its time and its watermark."""
         order = ["by time", *(f"by `{one.column}`{' descending' if one.descending else ''}" for one in self.order)]
         frames = dict.fromkeys(str(one.frame) for one in self.new_columns)
-        waits = "its frames are complete" if self.time_after or self.rows_after else "the watermark has passed it"
+        waits = "its frames are complete" if self.time_after or self.waits_for_rows else "the watermark has passed it"
         kept = ["the rows that are not complete", "those that later frames reach"]
         if self.forget is not None:
             kept.append(
@@ -134,21 +161,19 @@ class OverSpec(StreamSpec):
     def _unforgotten(self) -> str:
         """What needs `forget`, in words; empty if nothing does."""
         for one in self.new_columns:
-            if isinstance(one.function, (*_COUNTING, Lag, Lead)):
+            if isinstance(one.function, (*_COUNTING, Lag, Lead)) and within(one.function) is None:
                 return f"{type(one.function).__name__.lower()} ({one.name})"
             if one.frame.is_unbounded or one.frame.rows_before or one.frame.rows_after:
                 return f"a frame of {one.frame} ({one.name})"
         return ""
 
     def _check(self, one: Computed) -> None:
-        given: tuple[object, object] = (one.frame, one.function)
-        if not isinstance(given[0], Frame):
-            raise SpecError(f"over: {one.frame!r} is no frame. Use rows(3) or range('60 s').")
-        if not isinstance(given[1], RowFunction | Aggregate):
-            called = " It is a function: call it." if callable(given[1]) else ""
+        require_computed(one)
+        if isinstance(one.function, PartitionFunction) or one.frame.is_endless:
+            what = "looks at all rows of its key" if isinstance(one.function, PartitionFunction) else "has no last row"
             raise SpecError(
-                f"over: {one.name}={one.function!r} is not an aggregate and no function of rows.{called} "
-                f"Use one, as in {one.name}=avg('price') or {one.name}=lag('price')."
+                f"over: {one.name} {what}, so no row would ever leave. It needs a partition that ends, as in "
+                "window(tumbling('1 hour')).over(…)."
             )
         if isinstance(one.function, NthValue) and one.frame.is_unbounded:
             raise SpecError(
@@ -162,6 +187,25 @@ class OverSpec(StreamSpec):
             )
 
 
+def require_computed(one: Computed) -> None:
+    """Refuse what is no frame, or no function of one."""
+    given: tuple[object, object] = (one.frame, one.function)
+    if not isinstance(given[0], Frame):
+        raise SpecError(f"over: {one.frame!r} is no frame. Use rows(3) or range('60 s').")
+    if not isinstance(given[1], RowFunction | Aggregate):
+        called = " It is a function: call it." if callable(given[1]) else ""
+        raise SpecError(
+            f"over: {one.name}={one.function!r} is not an aggregate and no function of rows.{called} "
+            f"Use one, as in {one.name}=avg('price') or {one.name}=lag('price')."
+        )
+
+
 def rows_after(one: Computed) -> int:
     """How many rows after its own a new column waits for."""
-    return max(one.frame.rows_after, one.function.offset if isinstance(one.function, Lead) else 0)
+    leads = isinstance(one.function, Lead) and one.function.within is None
+    return max(one.frame.rows_after, one.function.offset if leads else 0)  # type: ignore[union-attr]
+
+
+def within(function: RowFunction | Aggregate) -> int | None:
+    """How long a `lead` waits, in microseconds; None if it is none, or does not say."""
+    return function.within.micros if isinstance(function, Lead) and function.within is not None else None

@@ -32,6 +32,11 @@ class Custom(WindowKind):
         """No: what a function names of a record need not hold for others."""
         return False
 
+    @property
+    def reads_records(self) -> bool:
+        """Yes: the function is handed all columns."""
+        return True
+
     def own_refusals(self, asked: Asked) -> Iterator[str]:
         """A function may put a record in windows that do not contain its time, so bounds do not tell whose it is."""
         if asked.message_retention:

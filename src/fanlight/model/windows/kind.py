@@ -96,6 +96,11 @@ class WindowKind:
         """The input columns that say to which windows a record belongs, besides its time."""
         return ()
 
+    @property
+    def reads_records(self) -> bool:
+        """Whether any column may say to which windows a record belongs: only a function of the record knows."""
+        return False
+
     def time_columns(self, time: str) -> tuple[str, ...]:
         """The column of event times, called `time`, if records are put into windows by it."""
         return (time,) if self.domain is TimeDomain.EVENT else ()

@@ -150,7 +150,8 @@ class TimeReader:
     @staticmethod
     def of(spec: StreamSpec) -> TimeReader:
         """How the records of `spec` get their times."""
-        column = {TimeDomain.EVENT: spec.time, TimeDomain.ARRIVAL: spec.position}.get(spec.domain)
+        timed = spec.time if spec.reads_times else None
+        column = {TimeDomain.EVENT: timed, TimeDomain.ARRIVAL: spec.position}.get(spec.domain)
         return TimeReader(spec.domain, column, spec.unit, spec.ahead, spec.starts_by_clock, spec.clock_instant.micros)
 
     def read(

@@ -91,6 +91,8 @@ def fitting(column: pa.Array, field: pa.Field) -> pa.Array:
         raise _refused(column, field, "it had no value yet, and so no type")
     if pa.types.is_dictionary(field.type):  # Arrow casts into few of them
         return fitting(plain(column), field.with_type(field.type.value_type)).dictionary_encode().cast(field.type)
+    if _same_names(column.type, field.type):
+        return _fitting_parts(column, field)
     if not (pa.types.is_null(column.type) or kind_of(column.type) == kind_of(field.type)):
         return pa.nulls(len(column), field.type)
     if pa.types.is_floating(column.type) and pa.types.is_integer(field.type):
@@ -100,6 +102,21 @@ def fitting(column: pa.Array, field: pa.Field) -> pa.Array:
         return _cast(column, field.type)
     except pa.ArrowNotImplementedError as refusal:
         raise _refused(column, field, str(refusal)) from refusal
+
+
+def _same_names(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether both are structs of the same fields, whatever their types."""
+    both = pa.types.is_struct(one) and pa.types.is_struct(other)
+    return both and [part.name for part in one] == [part.name for part in other]
+
+
+def _fitting_parts(column: pa.Array, field: pa.Field) -> pa.Array:
+    """Structs converted part by part; one with a part that does not fit becomes null."""
+    parts, fits = [], column.is_valid()
+    for came, part in zip(column.flatten(), field.type, strict=True):
+        parts.append(fitting(came, part))
+        fits = pc.and_(fits, pc.or_(parts[-1].is_valid(), came.is_null()))
+    return pa.StructArray.from_arrays(parts, fields=list(field.type), mask=pc.invert(fits))
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -138,7 +155,8 @@ def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
     """A column converted to its earlier type: of the same kind, and without loss."""
     if column.type == field.type:
         return column
-    if not (pa.types.is_null(column.type) or kind_of(column.type) == kind_of(field.type)):
+    is_alike = _same_names(column.type, field.type) or kind_of(column.type) == kind_of(field.type)
+    if not (pa.types.is_null(column.type) or is_alike):
         raise _refused(column, field, "they are not the same kind of thing")
     try:
         return column.cast(field.type)

@@ -306,7 +306,12 @@ class _Wrapping:
         self._without = whole.without
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
-        kept = [_field(schema, name, "window") for name in self._keeps]
+        kept = list(schema) if self._keeps is None else [_field(schema, name, "window") for name in self._keeps]
+        if any(field.name == self._name for field in kept):
+            raise SpecError(
+                f"window: a column is called {self._name!r}, and the whole record is called so here. Give that column "
+                f"another name, as in select(…, other={self._name!r})."
+            )
         return pa.schema([*kept, pa.field(self._name, pa.struct(self._fields(schema)))])
 
     def _fields(self, schema: pa.Schema) -> list[pa.Field]:
@@ -315,13 +320,14 @@ class _Wrapping:
 
     def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
         fields = self._fields(batch.schema)
-        columns = [batch.column(field.name) for field in fields]
-        decoded = [
-            one if one.type == field.type else one.cast(field.type) for one, field in zip(columns, fields, strict=True)
-        ]
+        decoded = [_decoded(batch.column(field.name), field.type) for field in fields]
         whole = pa.StructArray.from_arrays(decoded, fields=fields)
-        columns = [batch.column(name) for name in self._keeps]
+        columns = batch.columns if self._keeps is None else [batch.column(name) for name in self._keeps]
         return pa.RecordBatch.from_arrays([*columns, whole], schema=self.schema_of(batch.schema)), None
+
+
+def _decoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    return column if column.type == kind else column.cast(kind)
 
 
 def _field(schema: pa.Schema, name: str, word: str = "select") -> pa.Field:

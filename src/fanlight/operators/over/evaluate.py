@@ -12,25 +12,24 @@ import pyarrow as pa
 from fanlight.kernels.aggregates.aggregation import Partials
 from fanlight.kernels.grouping.groups import Bools, Groups, Ints, encode_loosely
 from fanlight.kernels.merge_ranges import ranges
-from fanlight.kernels.over.frames import frame_rows
+from fanlight.kernels.over.frames import frame_rows, sessions
 from fanlight.kernels.over.peers import differs_from_before
-from fanlight.kernels.over.row_at import ValuedRows, last_row, nth_row, row_after, row_before, taken_from
+from fanlight.kernels.over.row_at import ValuedRows, row_after, taken_from
 from fanlight.kernels.over.stretches import EarlierRows, Stretches
-from fanlight.model.over.frame import Frame
+from fanlight.model.over.frame import Frame, SessionFrame
 from fanlight.model.over.functions import (
     ColumnFunction,
     DenseRank,
-    Lag,
     LastValue,
     Lead,
-    NthValue,
     Rank,
     RowFunction,
     RowNumber,
 )
-from fanlight.model.over.spec import Computed
+from fanlight.model.over.spec import Computed, within
 from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
 from fanlight.operators.over.carry import ContextRows, KeyTotals, PendingRows
+from fanlight.operators.over.framed import Misfits, frame_values, merged_frames, row_of
 from fanlight.operators.over.plan import FrameAggregates, OverPlan, Values
 
 _NONE = -1
@@ -101,10 +100,10 @@ class Release:
         found: dict[int, pa.Array] = {}
         outside: dict[int, dict[str, Any]] = {}
         for one in (*self.plan.aggregates, *self.plan.running):
-            partials = self._merged(one)
-            found |= dict(zip(one.places, one.aggregation.finish(partials), strict=True))
-            for place, misfits in zip(one.places, one.aggregation.outside(partials), strict=True):
-                for row, text in misfits.items():
+            values, misfits = self._aggregated(one)
+            found |= dict(zip(one.places, values, strict=True))
+            for place, each in zip(one.places, misfits, strict=True):
+                for row, text in each.items():
                     outside.setdefault(row, {})[self.plan.spec.new_columns[place].name] = text
         for place, computed in enumerate(self.plan.spec.new_columns):
             if isinstance(computed.function, RowFunction):
@@ -145,37 +144,59 @@ class Release:
         """Which rows that wait are complete."""
         if self.ends or self.watermark == END_OF_TIME:
             return self.waits
-        rows, spec, forget = self.rows, self.plan.spec, self.plan.forget
-        complete: Bools = self.waits & (rows.times < self.watermark - spec.time_after)
-        if not spec.rows_after:
+        complete: Bools = self.waits & (self.rows.times < self.watermark - self.plan.spec.time_after)
+        if not self.plan.spec.waits_for_rows:
             return complete
-        assert forget is not None  # the spec asks for it
+        is_over, at = self._is_over(), np.arange(len(self.rows))
+        for one in self.plan.spec.new_columns:
+            complete &= self._sees_enough(one, at) | is_over
+        return complete
+
+    def _is_over(self) -> Bools:
+        """Whether no row can come any more that is of the stretch of each row."""
+        rows, forget = self.rows, self.plan.forget
+        if forget is None:
+            return np.zeros(len(rows), np.bool_)
         is_over = np.ones(len(rows), np.bool_)
         last = rows.ends - 1
         of_key = np.append(rows.codes[1:] != rows.codes[:-1], True)
         newest = of_key[last]  # the stretch is the key's newest: more of it may come
         is_over[newest] = rows.times[last[newest]] + forget < self.watermark if forget < END_OF_TIME else False
-        at = np.arange(len(rows))
-        enough = np.ones(len(rows), np.bool_)
-        for one in spec.new_columns:
-            enough &= at + one.frame.rows_after < rows.ends
-            if isinstance(one.function, Lead):
-                enough &= self._lead(one.function, at) >= 0
-        return complete & (enough | is_over)
+        return is_over
 
-    def _merged(self, one: FrameAggregates) -> Partials:
-        """The partials of the frames of the complete rows."""
-        aggregation, at, partials = one.aggregation, self.at, self._partials(one)
+    def _sees_enough(self, one: Computed, at: Ints) -> Bools:
+        """Whether the rows after each row that a new column looks at are all there."""
+        rows = self.rows
+        enough: Bools = at + one.frame.rows_after < rows.ends
+        if isinstance(one.frame, SessionFrame):
+            last = sessions(rows, one.frame.gap.micros)[1] - 1
+            enough &= rows.times[last] <= self.watermark - one.frame.gap.micros
+        if isinstance(one.function, Lead):
+            valued = ValuedRows.of(self.columns[one.function.column], ignore_nulls=one.function.ignore_nulls)
+            found = row_after(at, one.function.offset, rows.ends, valued) >= 0
+            most = within(one.function)
+            enough &= found if most is None else found | (rows.times < self.watermark - most)
+        return enough
+
+    def _aggregated(self, one: FrameAggregates) -> tuple[list[pa.Array], Misfits]:
+        """The aggregates of the frames of the complete rows."""
+        at, partials = self.at, self._partials(one)
         low, high = frame_rows(one.frame, self.rows, at)
-        if one.frame.is_unbounded:
-            low = np.maximum(low, self.first[at])
-        if one.frame.excludes_current:
-            merged = aggregation.combine(
-                ranges(aggregation, partials, low, at), ranges(aggregation, partials, at + 1, high)
-            )
-        else:
-            merged = ranges(aggregation, partials, low, high)
-        return self._with_totals(one, merged, at) if one.frame.is_unbounded else merged
+        if not one.frame.is_unbounded:
+            return frame_values(one, partials, at, low, high)
+        low = np.maximum(low, self._beyond_totals(one.frame, at))
+        merged = self._with_totals(one, merged_frames(one, partials, at, low, high), at)
+        return one.aggregation.finish(merged), one.aggregation.outside(merged)
+
+    def _beyond_totals(self, frame: Frame, at: Ints) -> Ints:
+        """For each row: the first row of its stretch that the totals of a frame without a start do not have.
+
+        Totals have what the frame of the newest row that left has, and that row too unless the frame ends before it.
+        """
+        if not frame.ends_before:
+            return self.first[at]
+        newest = np.maximum(self.first[at] - 1, 0)
+        return np.where(self._carried(at) >= 0, frame_rows(frame, self.rows, newest)[1], self.rows.starts[at])
 
     def _partials(self, one: FrameAggregates) -> Partials:
         """The partial of each row by itself."""
@@ -227,28 +248,9 @@ class Release:
             case DenseRank():
                 return pa.array(self._dense(self.at))
             case ColumnFunction(column=column):
-                return taken_from(self.columns[column], self._row_of(computed, function))
+                values = self.columns[column]
+                return taken_from(values, row_of(computed, function, self.rows, self.at, values))
         raise TypeError(f"{function!r} is no function of rows.")
-
-    def _row_of(self, computed: Computed, function: ColumnFunction) -> Ints:
-        """The row that a function takes its value from, for each complete row."""
-        at, rows = self.at, self.rows
-        valued = ValuedRows.of(self.columns[function.column], ignore_nulls=function.ignore_nulls)
-        match function:
-            case Lag(offset=offset):
-                return row_before(at, offset, rows.starts[at], valued)
-            case Lead():
-                return self._lead(function, at)
-        low, high = frame_rows(computed.frame, rows, at)
-        excluded = computed.frame.excludes_current
-        if isinstance(function, NthValue):
-            return nth_row(function.offset, at, low, high, excluded=excluded, valued=valued)
-        assert isinstance(function, LastValue)
-        return last_row(at, low, high, excluded=excluded, valued=valued)
-
-    def _lead(self, function: Lead, at: Ints) -> Ints:
-        valued = ValuedRows.of(self.columns[function.column], ignore_nulls=function.ignore_nulls)
-        return row_after(at, function.offset, self.rows.ends[at], valued)
 
     def _numbers(self, at: Ints) -> Ints:
         """The place of each row in its stretch, from 1."""
@@ -279,12 +281,11 @@ class Release:
         gone = np.flatnonzero(~self.waits | self.complete)
         base = min(self.watermark, int(pending.times.min(initial=END_OF_TIME)))
         if plan.forget is None:  # only times count
-            gone = gone[rows.times[gone] >= base - plan.time_before]
-            return self._as_context(gone)
+            return self._as_context(gone[(rows.times[gone] >= base - plan.time_before) | self._looked_back_at()[gone]])
         newest = np.full(self.keys.count, _NONE)
         newest[rows.codes[gone]] = rows.numbers[gone]
         gone = gone[rows.numbers[gone] == newest[rows.codes[gone]]]  # what is over is never looked at again
-        needed = _from_end(rows.codes[gone]) < plan.rows_before
+        needed = self._looked_back_at()[gone] | (_from_end(rows.codes[gone]) < plan.rows_before)
         if plan.time_before:
             needed |= rows.times[gone] >= base - plan.time_before
         for name, count in plan.valued_before.items():
@@ -292,6 +293,28 @@ class Release:
             places = np.flatnonzero(valid)
             needed[places[_from_end(rows.codes[gone[places]]) < count]] = True
         return self._as_context(gone[needed & ~self._forgotten[rows.codes[gone]]])
+
+    def _looked_back_at(self) -> Bools:
+        """Which rows are looked at from afar: those of sessions with rows that wait, and those after the totals.
+
+        Where a frame without a start ends before its row, the totals do not have the rows from its end on.
+        """
+        rows, needed = self.rows, np.zeros(len(self.rows), np.bool_)
+        waiting = np.concatenate([[0], np.cumsum(self.waits & ~self.complete)])
+        newest = np.flatnonzero(~self.waits | self.complete)
+        newest = newest[_from_end(rows.codes[newest]) == 0]
+        for one in self.plan.spec.new_columns:
+            if isinstance(one.frame, SessionFrame):
+                low, high = sessions(rows, one.frame.gap.micros)
+                needed |= waiting[high] > waiting[low]
+            elif one.frame.is_unbounded and one.frame.ends_before:
+                low, high = frame_rows(one.frame, rows, newest)
+                starts, ends = (np.bincount(places, minlength=len(rows) + 1) for places in (high, newest + 1))
+                needed |= np.cumsum(starts - ends)[:-1] > 0
+                if isinstance(one.function, LastValue):
+                    places = row_of(one, one.function, rows, newest, self.columns[one.function.column])
+                    needed[places[places >= 0]] = True
+        return needed
 
     def _as_context(self, kept: Ints) -> ContextRows:
         """The rows at these places, with the columns that are looked at."""
@@ -325,7 +348,8 @@ class Release:
         """The totals of frames without a start, up to and with these rows."""
         parts = []
         for one in self.plan.running:
-            merged = ranges(one.aggregation, self._partials(one), self.first[at], at + 1)
+            high = frame_rows(one.frame, self.rows, at)[1] if one.frame.ends_before else at + 1
+            merged = ranges(one.aggregation, self._partials(one), self._beyond_totals(one.frame, at), high)
             parts.append(self._with_totals(one, merged, at))
         counts = parts[0].rows if parts else np.zeros(len(at), np.int64)
         return Partials(counts, None, [columns for part in parts for columns in part.columns])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from fanlight.operators.operator import BoundSpec, Operator, Progress
 from fanlight.operators.over.carry import Carry, PendingRows
 from fanlight.operators.over.evaluate import Release
 from fanlight.operators.over.plan import OverPlan
+from fanlight.operators.over.withheld import without_misfits
 from fanlight.operators.sort.buffer import SortBuffer
 from fanlight.operators.sort.gather import gather, joined
 from fanlight.state.store import ChunkStore
@@ -86,13 +86,4 @@ class Over(Operator):
 
     def _withheld(self, rows: pa.RecordBatch, outside: dict[int, dict[str, Any]], progress: Progress) -> pa.RecordBatch:
         """The rows without those that have a value which its type cannot hold: these become letters."""
-        places = sorted(outside)
-        told = rows.take(pa.array(places, pa.int64())).to_pylist()
-        details = [
-            json.dumps({"values": {**row, **outside[place]}, "out_of_range": sorted(outside[place])}, default=str)
-            for place, row in zip(places, told, strict=True)
-        ]
-        self._books.withhold(details, progress.watermark)
-        stays = np.ones(len(rows), np.bool_)
-        stays[places] = False
-        return rows.filter(pa.array(stays))
+        return without_misfits(rows, outside, self._books, progress.watermark)

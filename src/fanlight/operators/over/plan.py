@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,8 +18,8 @@ from fanlight.kernels.sort_time import check_tie
 from fanlight.model.aggregates.aggregate import Aggregate
 from fanlight.model.firing import FiringTime
 from fanlight.model.over.frame import Frame
-from fanlight.model.over.functions import ColumnFunction, DenseRank, Lag, LastValue, Rank
-from fanlight.model.over.spec import OverSpec
+from fanlight.model.over.functions import ColumnFunction, CumeDist, DenseRank, Lag, LastValue, PercentRank, Rank
+from fanlight.model.over.spec import Computed, OverSpec
 from fanlight.operators.ingest.columns import plain, require_column
 from fanlight.operators.sort.gather import require_movable
 
@@ -71,23 +72,7 @@ class OverPlan:
             check_tie(by.column, schema.field(by.column).type)
         for field in schema:
             require_movable(field.name, field.type)
-        outputs = []
-        groups: dict[Frame, list[tuple[int, tuple[str, ...], Reducer]]] = {}
-        for place, (name, frame, function) in enumerate(spec.new_columns):
-            if name in schema.names:
-                raise InputError(f"over: a column {name!r} came already, and the new one needs a name of its own.")
-            if isinstance(function, Aggregate):
-                kind = input_type(function.columns, schema)
-                reducer = bind(function, kind)
-                if isinstance(reducer, MessageReducer):
-                    assert kind is not None  # an aggregate over messages works on a column
-                    reducer = GatheredLists(reducer, kind)
-                groups.setdefault(frame, []).append((place, function.columns, reducer))
-                outputs.append(pa.field(name, reducer.output))
-            else:
-                taken = schema.field(function.column).type if isinstance(function, ColumnFunction) else None
-                outputs.append(pa.field(name, pa.int64() if taken is None else plain_type(taken)))
-        found = [_frame_aggregates(frame, own) for frame, own in groups.items()]
+        outputs, found = bound_columns(spec.new_columns, schema)
         running = tuple(one for one in found if one.frame.is_unbounded)
         return OverPlan(
             spec,
@@ -119,7 +104,7 @@ class OverPlan:
             if isinstance(one.function, Lag) and not one.function.ignore_nulls
         ]
         needed += [1 for one in self.spec.new_columns if isinstance(one.function, LastValue)]
-        if self.spec.rows_after:  # rows of one time may leave one after the other, and share their rank
+        if self.spec.waits_for_rows:  # rows of one time may leave one after the other, and share their rank
             needed += [1 for one in self.spec.new_columns if isinstance(one.function, Rank | DenseRank)]
         return max(needed)
 
@@ -146,6 +131,29 @@ class OverPlan:
     def keys_of(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """The key columns of rows."""
         return [plain(batch.column(name)) for name in self.spec.keys]
+
+
+def bound_columns(columns: Sequence[Computed], schema: pa.Schema) -> tuple[list[pa.Field], list[FrameAggregates]]:
+    """The new columns over rows of `schema`, and the kernels of the aggregates among them, frame by frame."""
+    outputs = []
+    groups: dict[Frame, list[tuple[int, tuple[str, ...], Reducer]]] = {}
+    for place, (name, frame, function) in enumerate(columns):
+        if name in schema.names:
+            raise InputError(f"over: a column {name!r} came already, and the new one needs a name of its own.")
+        if isinstance(function, Aggregate):
+            kind = input_type(function.columns, schema)
+            reducer = bind(function, kind)
+            if isinstance(reducer, MessageReducer):
+                assert kind is not None  # an aggregate over messages works on a column
+                reducer = GatheredLists(reducer, kind)
+            groups.setdefault(frame, []).append((place, function.columns, reducer))
+            outputs.append(pa.field(name, reducer.output))
+        elif isinstance(function, ColumnFunction):
+            outputs.append(pa.field(name, plain_type(schema.field(function.column).type)))
+        else:
+            is_share = isinstance(function, PercentRank | CumeDist)
+            outputs.append(pa.field(name, pa.float64() if is_share else pa.int64()))
+    return outputs, [_frame_aggregates(frame, own) for frame, own in groups.items()]
 
 
 def _context(spec: OverSpec, schema: pa.Schema) -> tuple[pa.Field, ...]:

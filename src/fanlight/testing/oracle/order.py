@@ -21,6 +21,12 @@ def null_last(value: Any) -> tuple[bool, Any]:
     return value is None, (False, 0) if value is None else rank(value)
 
 
+def descending(value: Any) -> tuple[bool, Any]:
+    """What to sort by where all is turned round afterwards, and null must be last then."""
+    is_null, ranked = null_last(value)
+    return not is_null, ranked
+
+
 def time_then_value(pair: tuple[int, Any]) -> tuple[int, Any]:
     """What to sort (time, value) pairs by."""
     return pair[0], rank(pair[1])

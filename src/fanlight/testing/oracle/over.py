@@ -9,7 +9,7 @@ from typing import Any
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
-from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
     ColumnFunction,
     DenseRank,
@@ -26,7 +26,7 @@ from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit
 from fanlight.testing.oracle.aggregates.every import compute, given
 from fanlight.testing.oracle.graph import Row, StageOutcome, stage_oracle
-from fanlight.testing.oracle.order import null_last
+from fanlight.testing.oracle.order import descending, null_last
 from fanlight.testing.oracle.sort import SortOracle
 from fanlight.testing.oracle.value_range import told_exactly
 from fanlight.testing.script import Counts, DeadLetter, Firing, Key, Record, Step, as_key
@@ -123,7 +123,7 @@ class OverOracle:
         found = list(rows)
         for by in reversed(self.spec.order):
             if by.descending:
-                found.sort(key=lambda row: _null_first(row.record[by.column]), reverse=True)
+                found.sort(key=lambda row: descending(row.record[by.column]), reverse=True)
             else:
                 found.sort(key=lambda row: null_last(row.record[by.column]))
         return sorted(found, key=lambda row: row.time)
@@ -152,7 +152,11 @@ class OverOracle:
         if self._is_over(stretch):
             return True
         after = [row for row in stretch[place + 1 :] if row.time < self.watermark]
-        return all(_sees_enough(one, after) for one in self.spec.new_columns)
+        return all(
+            _sees_enough(one, stretch[place].time, after, self.watermark)
+            and _is_silent(one.frame, stretch, place, self.watermark)
+            for one in self.spec.new_columns
+        )
 
     def _is_over(self, stretch: Stretch) -> bool:
         """Whether no further row can be of the stretch."""
@@ -183,7 +187,7 @@ class OverOracle:
             case DenseRank():
                 return 1 + sum(one.time != other.time for one, other in pairwise(stretch[: place + 1]))
             case ColumnFunction():
-                return _other_value(one, function, stretch, place)
+                return other_value(function, stretch, place, frame_rows(one.frame, stretch, place))
         raise SpecError(f"oracle of over: {one.function!r} is not one it knows. Use those of fanlight.model.over.")
 
 
@@ -197,19 +201,34 @@ def frame_rows(frame: Frame, stretch: Stretch, place: int) -> Stretch:
     this = stretch[place]
     match frame:
         case RowFrame(preceding=preceding, following=following):
-            first = 0 if preceding is None else max(0, place - preceding)
-            found = stretch[first : place + following + 1]
+            first = 0 if preceding is None else place - preceding
+            last = len(stretch) if following is None else place + following
+            found = [row for number, row in enumerate(stretch) if first <= number <= last]
         case RangeFrame(preceding=before, following=after):
-            last = this.time + after.micros
             found = [
-                r for r in stretch if r.time <= last and (before.is_forever or this.time - before.micros <= r.time)
+                row
+                for row in stretch
+                if (before.is_forever or this.time - before.micros <= row.time)
+                and (after.is_forever or row.time <= this.time + after.micros)
             ]
+        case SessionFrame(gap=gap):
+            found = session_of(stretch, place, gap.micros)
         case _:
             raise SpecError(f"oracle of over: {frame!r} is no frame it knows. Use rows(3) or range('60 s').")
     return [row for row in found if row is not this] if frame.excludes_current else found
 
 
-def _other_value(one: Computed, function: RowFunction, stretch: Stretch, place: int) -> Any:
+def session_of(stretch: Stretch, place: int, gap: int) -> Stretch:
+    """The rows around a row, each less than `gap` after the one before."""
+    first = last = place
+    while first > 0 and stretch[first].time - stretch[first - 1].time < gap:
+        first -= 1
+    while last + 1 < len(stretch) and stretch[last + 1].time - stretch[last].time < gap:
+        last += 1
+    return stretch[first : last + 1]
+
+
+def other_value(function: RowFunction, stretch: Stretch, place: int, frame: Stretch) -> Any:
     """The value of another row; null if there is no such row."""
     match function:
         case Lag(offset=0) | Lead(offset=0):
@@ -217,11 +236,14 @@ def _other_value(one: Computed, function: RowFunction, stretch: Stretch, place: 
         case Lag():
             return _nth(function, stretch[:place][::-1], function.offset)
         case Lead():
-            return _nth(function, stretch[place + 1 :], function.offset)
+            latest = None if function.within is None else stretch[place].time + function.within.micros
+            after = stretch[place + 1 :]
+            counted = _counted(function, after)[function.offset - 1 : function.offset]
+            return next((row.record[function.column] for row in counted if latest is None or row.time <= latest), None)
         case NthValue():
-            return _nth(function, frame_rows(one.frame, stretch, place), function.offset)
+            return _nth(function, frame, function.offset)
         case LastValue():
-            return _nth(function, frame_rows(one.frame, stretch, place)[::-1], 1)
+            return _nth(function, frame[::-1], 1)
     raise SpecError(f"oracle of over: {function!r} is not one it knows. Use those of fanlight.model.over.")
 
 
@@ -235,17 +257,19 @@ def _counted(function: ColumnFunction, rows: Stretch) -> Stretch:
     return [row for row in rows if not function.ignore_nulls or row.record[function.column] is not None]
 
 
-def _sees_enough(one: Computed, after: Stretch) -> bool:
+def _sees_enough(one: Computed, time: int, after: Stretch, watermark: int) -> bool:
     """Whether the rows that a new column waits for are among those `after` the row that the watermark has passed."""
-    if isinstance(one.function, Lead) and len(_counted(one.function, after)) < one.function.offset:
-        return False
-    return len(after) >= one.frame.rows_after
+    function = one.function
+    if isinstance(function, Lead) and len(_counted(function, after)) < function.offset:
+        return function.within is not None and time + function.within.micros < watermark
+    return len(after) >= (one.frame.rows_after if isinstance(one.frame, RowFrame) else 0)
 
 
-def _null_first(value: Any) -> tuple[bool, Any]:
-    """What to sort by where all is turned round afterwards, and null must be last then."""
-    is_null, ranked = null_last(value)
-    return not is_null, ranked
+def _is_silent(frame: Frame, stretch: Stretch, place: int, watermark: int) -> bool:
+    """Whether the session of a row is over, if its frame is one."""
+    if not isinstance(frame, SessionFrame):
+        return True
+    return session_of(stretch, place, frame.gap.micros)[-1].time + frame.gap.micros <= watermark
 
 
 class OverStage:
@@ -279,11 +303,15 @@ class OverStage:
         spec, watermark = self.oracle.spec, self.oracle.watermark
         if watermark in (START_OF_TIME, END_OF_TIME):
             return watermark
-        leads = [one.function.offset for one in spec.new_columns if isinstance(one.function, Lead)]
+        if any(isinstance(one.frame, SessionFrame) for one in spec.new_columns):
+            return START_OF_TIME
+        asked = [one.function for one in spec.new_columns if isinstance(one.function, Lead)]
+        leads = [lead.offset for lead in asked if lead.within is None]
+        withins = [lead.within.micros for lead in asked if lead.within is not None]
         waited_for = max([*leads, *(one.frame.rows_after for one in spec.new_columns)])
-        longest = max(one.frame.time_after for one in spec.new_columns)
+        longest = max([*withins, *(one.frame.time_after for one in spec.new_columns)])
         if waited_for:
-            skips = any(isinstance(one.function, Lead) and one.function.ignore_nulls for one in spec.new_columns)
+            skips = any(lead.ignore_nulls for lead in asked if lead.within is None)
             if spec.forget is None or spec.forget.is_forever or skips:
                 return START_OF_TIME
             longest = max(longest, waited_for * spec.forget.micros)

@@ -15,9 +15,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from fanlight.model import aggregates as agg
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.over import functions as fn
-from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import Lag, Lead, NthValue, RowFunction
-from fanlight.model.over.spec import Computed, OrderBy, OverSpec
+from fanlight.model.over.spec import Computed, OrderBy, OverSpec, within
 from fanlight.model.spec import WindowSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, LATEST
@@ -52,25 +52,32 @@ _QUIET = WindowSpec("ts", Tumbling(Duration(1)), (("n", agg.count()),))
 
 
 def row_frames(*, unbounded: bool = True, following: bool = True) -> SearchStrategy[Frame]:
-    """A few rows before, or all of them, and none or a few after."""
-    before = st.integers(0, 3)
+    """A few rows before, or all of them, and none or a few after; or all on one side of the row, or none at all."""
+    before = among(st.integers(0, 3), st.integers(-3, 3))
+    after = among(st.just(0), st.integers(-3, 2)) if following else st.integers(-3, 0)
     return st.builds(
         RowFrame,
         st.sampled_from([False, False, True]),
         among(before, before, st.none()) if unbounded else before,
-        among(st.just(0), st.integers(0, 2)) if following else st.just(0),
+        after,
     )
 
 
 def range_frames(*, unbounded: bool = True, following: bool = True) -> SearchStrategy[Frame]:
-    """A few microseconds before, or all of them, and none or a few after."""
-    before = durations(0, 12)
+    """A few microseconds before, or all of them, and none or a few after; or all on one side of the row, or none."""
+    before = among(durations(0, 12), durations(-6, 12))
+    after = among(st.just(Duration(0)), durations(-8, 6)) if following else durations(-8, 0)
     return st.builds(
         RangeFrame,
         st.sampled_from([False, False, True]),
         among(before, before, st.just(Duration.FOREVER)) if unbounded else before,
-        among(st.just(Duration(0)), durations(0, 6)) if following else st.just(Duration(0)),
+        after,
     )
+
+
+def session_frames() -> SearchStrategy[Frame]:
+    """Sessions with a gap of a few microseconds."""
+    return st.builds(SessionFrame, st.sampled_from([False, False, True]), durations(1, 6))
 
 
 def row_functions(columns: Sequence[str] = COLUMNS) -> SearchStrategy[RowFunction]:
@@ -79,7 +86,7 @@ def row_functions(columns: Sequence[str] = COLUMNS) -> SearchStrategy[RowFunctio
     return st.one_of(
         st.sampled_from([fn.row_number(), fn.rank(), fn.dense_rank()]),
         st.builds(fn.lag, column, st.integers(0, 3), ignore_nulls=skips),
-        st.builds(fn.lead, column, st.integers(0, 2), ignore_nulls=skips),
+        st.builds(fn.lead, column, st.integers(0, 2), ignore_nulls=skips, within=st.none() | durations(0, 6)),
         st.builds(fn.nth_value, column, st.integers(1, 3), ignore_nulls=skips),
         st.builds(fn.first_value, column, ignore_nulls=skips),
         st.builds(fn.last_value, column, ignore_nulls=skips),
@@ -88,7 +95,7 @@ def row_functions(columns: Sequence[str] = COLUMNS) -> SearchStrategy[RowFunctio
 
 def computed(frames: SearchStrategy[Frame] | None = None) -> SearchStrategy[FunctionOver]:
     """A frame, and a function that can be computed of it without keeping all rows."""
-    some = among(row_frames(), range_frames()) if frames is None else frames
+    some = among(row_frames(), range_frames(), session_frames()) if frames is None else frames
     one: SearchStrategy[RowFunction | Aggregate] = st.sampled_from(AGGREGATES_OVER)
     functions = among(one, one, row_functions())
     return st.tuples(some, functions).filter(can_be_kept)
@@ -138,7 +145,7 @@ def over_pipelines(draw: DrawFn, /, *, calm: bool = False, **fields: Any) -> Ove
 def needs_forget(one: Computed) -> bool:
     """Whether a new column keeps something for every key, whatever the times."""
     is_counted = isinstance(one.function, RowFunction) and (
-        isinstance(one.function, Lag | Lead) or not one.function.columns
+        (isinstance(one.function, Lag | Lead) and within(one.function) is None) or not one.function.columns
     )
     return is_counted or one.frame.is_unbounded or one.frame.rows_before > 0 or one.frame.rows_after > 0
 

@@ -10,23 +10,22 @@ import pyarrow as pa
 
 from fanlight.errors import VectorError
 from fanlight.model.aggregates import Aggregate, Avg
-from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
+from fanlight.model.over.frame import Frame
 from fanlight.model.over.functions import RowFunction, dense_rank, first_value, lag, last_value, rank, row_number
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import Timestamp
 from fanlight.testing.vectors.aggregates import read_aggregate
 from fanlight.testing.vectors.declare import TIME
+from fanlight.testing.vectors.frame_text import frame_in, frame_of
 from fanlight.testing.vectors.load import Vector
-from fanlight.testing.vectors.milliseconds import length, moment
+from fanlight.testing.vectors.milliseconds import moment, written
 from fanlight.testing.vectors.observe import Row
+from fanlight.testing.vectors.over_so_far import differences_so_far, shows_so_far
 from fanlight.testing.vectors.sort import EngineRows, Records, sort_differences
 from fanlight.testing.vectors.watermarks import strategy_of
 
 _COLUMN = re.compile(r"(?P<call>(?P<name>\w+)\s*=\s*(?P<function>\w+)\((?P<given>[^)]*)\))\s*(?P<frame>.*)")
-_ROWS = re.compile(
-    r"rows (?P<before>\w+) preceding\.\.(?:current|(?P<after>\d+) following)(?P<exclude> exclude current)?"
-)
 _WHERE = re.compile(r"(?P<column>\w+) where (?P<asked>\w+) > (?P<least>-?\d+)")
 _NAMED = {"row_number": row_number, "rank": rank, "dense_rank": dense_rank}
 _TAKEN = {"first_value": first_value, "last_value": last_value}
@@ -61,15 +60,33 @@ class EngineOver:
         return [self._declared.read(row) for row in rows]
 
 
+class EngineSoFar(EngineOver):
+    """The same where times are as written: values of the column that orders rows may be among what is computed."""
+
+    def bundle(self, records: Records) -> list[Row]:
+        """Take records in, as one step; the rows that leave."""
+        return self._written(super().bundle([{**one, TIME: moment(one[self._declared.order])} for one in records]))
+
+    def watermark(self, watermark: Timestamp) -> list[Row]:
+        """Move the watermark; the rows that leave."""
+        return self._written(super().watermark(watermark))
+
+    def _written(self, rows: list[Row]) -> list[Row]:
+        timed = {TIME, *self._declared.timed}
+        return [{name: written(value) if name in timed else value for name, value in row.items()} for row in rows]
+
+
 class _Declared:
     """A case as a spec, and its records with the columns that it needs."""
 
     def __init__(self, vector: Vector) -> None:
         over = vector.mapping("over")
         self.conditions: dict[str, re.Match[str]] = {}
-        whole = _frame_of(over.get("frame"))
+        self.order = over["order"]
+        whole = frame_of(over.get("frame"))
         computed = [self._column(str(text), whole) for text in over.get("aggs") or over.get("cols") or ()]
         ties = over.get("tie_break") or ()
+        self.timed = [name for name, _, function in computed if TIME in function.columns]
         self.whole_means = [name for name, _, function in computed if isinstance(function, Avg)]
         self.spec = OverSpec(
             TIME,
@@ -81,8 +98,8 @@ class _Declared:
         )
 
     def record(self, record: Mapping[str, Any]) -> Row:
-        """A record of the case, with its time as microseconds."""
-        return self.derived({**record, TIME: moment(record[TIME])})
+        """A record of the case, with what it is ordered by as its time, in microseconds."""
+        return self.derived({**record, TIME: moment(record[self.order])})
 
     def derived(self, record: Mapping[str, Any]) -> Row:
         """A record with the columns of conditional counts: null where the condition is false."""
@@ -102,7 +119,7 @@ class _Declared:
         if found is None:
             raise VectorError(f"over: the column {text!r} cannot be read.")
         name, function, given = found["name"], found["function"], found["given"]
-        frame = _rows_of(found["frame"]) if found["frame"] else whole
+        frame = frame_in(found["frame"]) if found["frame"] else whole
         if function in _NAMED:
             return name, frame, _NAMED[function]()
         if function in _TAKEN:
@@ -117,27 +134,9 @@ class _Declared:
         return (name, frame, read_aggregate(f"{name}={function}(where_{name})")[1])
 
 
-def _frame_of(frame: Mapping[str, Any] | None) -> Frame:
-    if frame is None:
-        return RangeFrame()
-    unbounded = frame.get("preceding") == "unbounded"
-    match frame.get("unit"):
-        case "rows":
-            return RowFrame(preceding=None if unbounded else int(frame["preceding"]), following=int(frame["following"]))
-        case "range":
-            before = Duration.FOREVER if unbounded else length(frame["preceding"])
-            return RangeFrame(preceding=before, following=length(frame["following"]))
-    raise VectorError(f"over: frames by {frame.get('unit')} are not known.")
-
-
-def _rows_of(text: str) -> Frame:
-    found = _ROWS.fullmatch(text)
-    if found is None:
-        raise VectorError(f"over: the frame {text!r} cannot be read.")
-    return RowFrame(found["exclude"] is not None, int(found["before"]), int(found["after"] or 0))
-
-
 def over(vector: Vector, engine: str) -> list[str]:
     """What differs where an engine looks over rows."""
+    if shows_so_far(vector):
+        return differences_so_far(vector, lambda: EngineSoFar(vector, engine), EngineOver(vector, engine).computed)
     driver = EngineOver(vector, engine)
     return sort_differences(vector, lambda _: driver, driver.computed)
