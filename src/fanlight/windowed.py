@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, Self, cast
 
 from fanlight.errors import SpecError
-from fanlight.model.aggregates import Aggregate, TopRows
+from fanlight.model.aggregates import Aggregate
 from fanlight.model.aggregates import list as gathered
-from fanlight.model.aggregates.ranked import TopBy, top_order
+from fanlight.model.aggregates.ranked import TopBy, TopRows, top_order
 from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
