@@ -65,9 +65,8 @@ class TopAudit:
         """Note the rows of one step."""
         if not len(table):
             return
-        starts = pc.struct_field(table.column("window"), "start").cast(pa.int64()).to_pylist()
-        best = table.column("best").to_pylist()
-        self._found |= {start: [one["n"] for one in rows] for start, rows in zip(starts, best, strict=True)}
+        for start, counts in first_counts(table).items():
+            self._found.setdefault(start, []).extend(counts)
 
     def close(self) -> None:
         """Stop everything if they are others."""
@@ -139,9 +138,9 @@ def counts(stream: fl.Stream) -> fl.Result:
     return stream.key_by("key").window(fl.tumbling("1 minute")).agg(n=fl.count())
 
 
-def best(counted: fl.Result) -> fl.Result:
+def best(counted: fl.Result) -> fl.RowResult[Any]:
     """The keys with the greatest counts of each minute."""
-    return counted.rewindow().agg(best=fl.top("row", TOP, by="n"))
+    return counted.rewindow().top(TOP, by="n")
 
 
 def early(stream: fl.Stream) -> fl.Result:
@@ -167,6 +166,16 @@ def greatest(rows: pa.Table) -> dict[int, list[int]]:
         int(starts[first]): found[first : min(first + TOP, end)].tolist()
         for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
     }
+
+
+def first_counts(rows: pa.Table) -> dict[int, list[int]]:
+    """By the start of its window: the counts of these rows, by their rank."""
+    starts = rows.column("window_start").cast(pa.int64())
+    found: dict[int, list[int]] = {}
+    ranked = pa.table({"start": starts, "rank": rows.column("rank"), "n": rows.column("n")}).sort_by("rank")
+    for start, count in zip(ranked.column("start").to_pylist(), ranked.column("n").to_pylist(), strict=True):
+        found.setdefault(start, []).append(count)
+    return found
 
 
 def _read(declared: Callable[[], Any]) -> Callable[[Stopwatch], Iterator[pa.Table]]:

@@ -93,9 +93,7 @@ class Best:
 
     def found(self, rows: pa.Table, *, repeats: bool) -> pa.Table:
         """The greatest counts of closed windows."""
-        starts = pc.struct_field(rows.column("window"), "start").cast(pa.int64()).to_pylist()
-        best = rows.column("best").to_pylist()
-        return _as_table({start: [one["n"] for one in top] for start, top in zip(starts, best, strict=True)})
+        return _as_table(stages.first_counts(rows))
 
     def defined(self) -> pa.Table:
         """The same by the definition."""

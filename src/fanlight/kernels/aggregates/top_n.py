@@ -52,7 +52,7 @@ class Tops:
         sizes = groups.sizes()
         if len(values) <= max(ROUTES.get().sorted_whole, 2 * self.n * len(sizes)):
             return values, groups
-        numbers = _numbers(self._fields(values)[0][1])
+        numbers = numbers_of(self._fields(values)[0][1])
         if numbers is None:
             return values, groups
         kept = numbers >= nth_greatest(numbers, groups, self.n)[groups.codes]
@@ -101,7 +101,7 @@ def nth_greatest(numbers: Ints, groups: Groups, n: int) -> Ints:
     return found
 
 
-def _numbers(column: pa.Array) -> Ints | None:
+def numbers_of(column: pa.Array) -> Ints | None:
     """One whole number for each value, in the order of the values; None where there is none that is cheap."""
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_float64(column.type)):
         return None

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from fanlight.kernels.aggregates.arrow_numpy import without_nulls
 from fanlight.kernels.aggregates.lists import empty_lists, in_lists, paired, taken_apart
 from fanlight.kernels.aggregates.sorting import by_group_then, ranks, sorts
+from fanlight.kernels.aggregates.top_n import nth_greatest, numbers_of
 
 if TYPE_CHECKING:
     from fanlight.kernels.grouping.groups import Column, Groups, Ints
@@ -70,6 +71,10 @@ class RowTops:
         """The rows that can be among the first, by the first column alone: it is cheap to sort by one number."""
         by = self.order[0]
         column = pc.struct_field(rows, by.column)
+        numbers = numbers_of(column)
+        if numbers is not None:
+            numbers = numbers if by.descending else ~numbers
+            return np.flatnonzero(numbers >= nth_greatest(numbers, groups, self.n)[groups.codes])
         places = ranks(column)
         if by.descending:
             valid = column.is_valid().to_numpy(zero_copy_only=False)
