@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console
 
-from benchmarks import firings, growth, hopping, over, peers, results, sliding, sort, stages, steps, tumbling
+from benchmarks import firings, growth, hopping, over, peers, results, sliding, sort, stages, state, steps, tumbling
 from benchmarks.figures import Figures, Scale
 from benchmarks.machine import one_core
 
@@ -41,9 +42,24 @@ def _growth(scale: Scale) -> Figures:
     from benchmarks.plot import draw  # the others need no picture, and are not made to wait for what draws it
 
     figures, curves = growth.run(scale)
-    picture = results.PICTURE if scale != QUICK else results.ROOM / "data" / results.PICTURE.name
-    draw(curves, picture)
+    draw(curves, _picture(results.GROWTH, scale))
     return figures
+
+
+def _state(scale: Scale) -> Figures:
+    from benchmarks.plot_state import draw  # as above
+
+    figures, kept = state.run(scale)
+    draw(kept, _picture(results.STATE, scale))
+    return figures
+
+
+def _picture(path: Path, scale: Scale) -> Path:
+    """Where a picture is drawn: of few rows, where nobody takes it for figures."""
+    if scale != QUICK:
+        return path
+    (results.ROOM / "data").mkdir(exist_ok=True)
+    return results.ROOM / "data" / path.name
 
 
 def _spark(scale: Scale) -> Printable:
@@ -64,6 +80,18 @@ def _graph(scale: Scale) -> Printable:
     return run(scale)
 
 
+def _rows(scale: Scale) -> Printable:
+    from benchmarks.spark.rows import run  # as above
+
+    return run(scale)
+
+
+def _unique(scale: Scale) -> Printable:
+    from benchmarks.spark.unique import run  # as above
+
+    return run(scale)
+
+
 BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "tumbling": tumbling.run,
     "hopping": hopping.run,
@@ -74,12 +102,15 @@ BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "steps": steps.run,
     "sort": sort.run,
     "over": over.run,
+    "state": _state,
     "stages": stages.run,
     "spark": _spark,
     "kinds": _kinds,
     "graph": _graph,
+    "rows": _rows,
+    "unique": _unique,
 }
-EVERY_CORE = {"spark", "kinds", "graph"}
+EVERY_CORE = {"spark", "kinds", "graph", "rows", "unique"}
 """Spark is measured on all cores, as its users have it; the engine alone on one."""
 
 

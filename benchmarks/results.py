@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOM = Path(__file__).resolve().parent
 PAGE = ROOM / "RESULTS.md"
-PICTURE = ROOM / "growth.png"
+GROWTH, STATE = ROOM / "growth.png", ROOM / "state.png"
 
 
 def replace_figures(page: str, name: str, figures: str) -> str:

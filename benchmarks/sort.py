@@ -11,9 +11,12 @@ import pyarrow as pa
 import fanlight as fl
 from benchmarks.contestants import Bundles, Contestant, Play, fed_rows, rows_of
 from benchmarks.data import Orders
-from benchmarks.figures import Figures, Scale, table
+from benchmarks.figures import Figures, Scale, table, verdict
 from benchmarks.measure import side_by_side
 from benchmarks.stopwatch import Stopwatch
+
+BAR = 4
+"""Million rows a second."""
 
 
 class OrderAudit:
@@ -50,9 +53,10 @@ def run(scale: Scale) -> Figures:
         bundles = made.bundles()
         measured = side_by_side(f"sort, {kind}", [_fanlight(bundles), _by_bundle(bundles)], scale.rounds)
         speeds = [f"{measured.times[name].speed:.1f}" for name in ("Fanlight", "PyArrow")]
-        rows.append([kind, *speeds, f"{measured.ratio('Fanlight', 'PyArrow'):.2f}"])
+        bar = verdict(measured.times["Fanlight"].speed, BAR)
+        rows.append([kind, *speeds, f"{measured.ratio('Fanlight', 'PyArrow'):.2f}", bar])
         busy.append(measured.busy)
-    head = ["sort, 5 s of disorder", "Fanlight, M rows/s", "each bundle sorted, M rows/s", "ratio"]
+    head = ["sort, 5 s of disorder", "Fanlight, M rows/s", "each bundle sorted, M rows/s", "ratio", "bar, M rows/s"]
     return Figures("sort", scale, (table(head, rows),), max(busy))
 
 

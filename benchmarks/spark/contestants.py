@@ -46,6 +46,8 @@ class Contestant:
     """Whether a pane may leave more than once."""
     inputs: int = 1
     """How many inputs the rows of the files come in."""
+    writes: bool = False
+    """Whether its rows are written to parquet files; otherwise they go to a sink that does nothing."""
 
 
 def orders(source: DataFrame) -> fl.Stream:

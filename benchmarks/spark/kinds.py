@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
-
 from benchmarks.data import Orders
-from benchmarks.figures import Scale, table, verdict
+from benchmarks.figures import Scale
 from benchmarks.spark import sessions, trailing
-from benchmarks.spark.check import check
-from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.files import Files
-from benchmarks.spark.load import Load
-from benchmarks.spark.report import SPEEDS, SparkFigures, speeds
-from benchmarks.spark.rounds import Accepted, side_by_side
-from benchmarks.spark.session import session
+from benchmarks.spark.pairs import BY_KEY, OURS, Contest, held
+from benchmarks.spark.report import SparkFigures
 from benchmarks.visits import Visits
 
-OURS, NATIVE, BY_KEY = "Fanlight", "Spark `session_window`", "Spark, a processor grouped by key"
+NATIVE = "Spark `session_window`"
 SESSIONS, TRAILING = 5, 15
 
 _WARM, _WARM_SLOW = 2, 1
@@ -28,19 +19,6 @@ _SLOW = 3
 """Batches that are enough for a contestant that takes most of a minute for one."""
 _CUT = 2
 """Files of sessions: about as many rows each as those of the averages have. The second counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contest:
-    """Contestants in the order of their turns, Fanlight first, and how many times as fast it must be as the other."""
-
-    contestants: tuple[Contestant, Contestant]
-    bar: float
-
-    @property
-    def name(self) -> str:
-        """What tables call it."""
-        return self.contestants[0].windows.name
 
 
 def contests(scale: Scale) -> tuple[Contest, ...]:
@@ -64,35 +42,10 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
 
 
 def run(scale: Scale) -> SparkFigures:
-    held, load = contests(scale), Load()
-    with TemporaryDirectory(prefix="fanlight-benchmarks-") as folder, session(room := Path(folder)) as spark:
-        for contest in held[1:]:  # the first two differ in their files alone
-            for contestant in contest.contestants:
-                check(spark, contestant, room)
-        with load:
-            taken = [(contest, side_by_side(spark, contest.contestants, scale.rounds, room)) for contest in held]
-    tables = (_bars(taken), *(_speeds(contest, found) for contest, found in taken))
-    return SparkFigures("kinds", scale, tables, load.others)
+    contests_held = contests(scale)
+    return held("kinds", scale, contests_held, checked=contests_held[1:])  # the first two differ in their files alone
 
 
 def _of_sessions(windows: sessions.SessionWindows, files: Files) -> Contest:
     ours = sessions.fanlight(OURS, windows, files, _CUT - 1)
     return Contest((ours, sessions.native(NATIVE, windows, files, _CUT - 1)), SESSIONS)
-
-
-def _bars(taken: list[tuple[Contest, Accepted]]) -> str:
-    """What was promised, and what was found."""
-    rows = []
-    for contest, found in taken:
-        other = contest.contestants[1].name
-        ratio = found.ratio(OURS, other)
-        rows.append([f"{contest.name}, to {other}", f"{ratio:.2f}", verdict(ratio, contest.bar)])
-    return table(["Fanlight", "ratio", "bar"], rows)
-
-
-def _speeds(contest: Contest, taken: Accepted) -> str:
-    rows = [
-        [*speeds(taken, name, OURS), f"{median(played.state for played in plays) / 1e6:.1f}"]
-        for name, plays in taken.plays.items()
-    ]
-    return table([contest.name, *SPEEDS, "state on disk, MB"], rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from statistics import median
 from tempfile import mkdtemp
 from time import monotonic
@@ -13,6 +14,7 @@ import numpy as np
 
 from benchmarks.spark.contestants import Contestant
 from benchmarks.spark.files import SCHEMA, Files
+from benchmarks.spark.written import rows_by_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 _LOOK, _SHORTEST, _LONGEST = 10, 30, 90
 """Seconds: how often a rehearsal is looked at, and how long it takes at least and at most."""
+_CHECKPOINT, _ROWS = "checkpoint", "rows"
+"""The folders of a query."""
 _LITTLE = 0.1
 """The share of one core up to which the compiler is nearly done."""
 
@@ -73,16 +77,18 @@ def rehearse(
     every minute less: what a batch costs is known when it takes little.
     """
     began = looked = monotonic()
-    query, compiled = None, _compiled(spark)
+    query, place, compiled = None, room, _compiled(spark)
     while looked - began < longest:
         if query is None or not query.isActive:
-            query, _ = _started(spark, contestant, room)
+            _clear(place)
+            query, place = _started(spark, contestant, room)
         query.awaitTermination(min(_LOOK, max(1, longest - (looked - began))))  # Spark refuses to wait for 0 ms
         before, compiled, last, looked = compiled, _compiled(spark), looked, monotonic()
         if looked - began >= shortest and compiled - before < _LITTLE * (looked - last):
             break
     if query is not None:
         query.stop()
+    _clear(place)
     return looked - began
 
 
@@ -93,25 +99,40 @@ def _compiled(spark: SparkSession) -> float:
 
 
 def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
-    """Run the contestant's query once, into a sink that takes everything and does nothing."""
-    query, checkpoint = _started(spark, contestant, room)
+    """Run the contestant's query once, into a sink that takes everything and does nothing, or into parquet files."""
+    query, place = _started(spark, contestant, room)
     query.awaitTermination()
+    leaving = rows_by_batch(place / _ROWS) if contestant.writes else _told(query)
     batches = tuple(
-        Batch(progress["numInputRows"], progress["sink"]["numOutputRows"], progress["durationMs"]["triggerExecution"])
+        Batch(progress["numInputRows"], leaving[progress["batchId"]], progress["durationMs"]["triggerExecution"])
         for progress in query.recentProgress
         if progress["numInputRows"]
     )
-    left = np.trim_zeros([progress["sink"]["numOutputRows"] for progress in query.recentProgress])
-    played = Played(batches, contestant.warm, _bytes(checkpoint / "state"), tuple(left))
+    left = np.trim_zeros([leaving[progress["batchId"]] for progress in query.recentProgress])
+    played = Played(batches, contestant.warm, _bytes(place / _CHECKPOINT / "state"), tuple(left))
     _require_whole(contestant, played)
+    _clear(place)
     return played
 
 
+def _told(query: StreamingQuery) -> dict[int, int]:
+    """How many rows left with each batch, as the sink says; one that writes files does not say."""
+    return {progress["batchId"]: progress["sink"]["numOutputRows"] for progress in query.recentProgress}
+
+
 def _started(spark: SparkSession, contestant: Contestant, room: Path) -> tuple[StreamingQuery, Path]:
-    checkpoint = Path(mkdtemp(prefix="checkpoint-", dir=room))  # what a stopped query still writes is in no one's way
-    rows = asked(spark, contestant, contestant.files, room)
-    writer = rows.writeStream.format("noop").outputMode("append").trigger(availableNow=True)
-    return writer.option("checkpointLocation", str(checkpoint)).start(), checkpoint
+    """The query, and the folder of its checkpoint and of the rows it writes."""
+    place = Path(mkdtemp(prefix="played-", dir=room))  # what a stopped query still writes is in no one's way
+    writer = asked(spark, contestant, contestant.files, room).writeStream.outputMode("append")
+    writer = writer.trigger(availableNow=True).option("checkpointLocation", str(place / _CHECKPOINT))
+    if contestant.writes:
+        return writer.format("parquet").option("path", str(place / _ROWS)).start(), place
+    return writer.format("noop").start(), place
+
+
+def _clear(place: Path) -> None:
+    """Remove the rows a query has written: a play writes half a gigabyte."""
+    rmtree(place / _ROWS, ignore_errors=True)
 
 
 def _bytes(folder: Path) -> int:

@@ -70,8 +70,12 @@ class TrailingProcessor(StatefulProcessor):
         before, closed, old = np.searchsorted(times, [told, watermark, watermark - _LENGTH])
         self._keep(times[old:], prices[old:], max(told, watermark), timer, int(closed - old))
         if before < closed:
-            ends, averages = _averages(times, prices, np.unique(times[before:closed]))
-            yield pd.DataFrame({"key": key, "time": ends, "average": averages})
+            yield self.told(key, times, prices, slice(before, closed))
+
+    def told(self, key: int, times: Ints, prices: Floats, closed: slice) -> pd.DataFrame:
+        """What leaves when these of a key's records have closed: a row for each distinct time."""
+        ends = np.unique(times[closed])
+        return pd.DataFrame({"key": key, "time": ends, "average": averages(times, prices, ends)})
 
     def _keep(self, times: Ints, prices: Floats, told: int, timer: int, closed: int) -> None:
         """Wake up for the oldest window that is open, or, if there is none, when the last record is not needed."""
@@ -85,7 +89,9 @@ class TrailingProcessor(StatefulProcessor):
         self._handle.registerTimer(due)
 
 
-def _averages(times: Ints, prices: Floats, ends: Ints) -> tuple[Ints, Floats]:
+def averages(times: Ints, prices: Floats, ends: Ints) -> Floats:
+    """The average of the minute up to each end, of records in the order of their times."""
     sums = np.concatenate([[0.0], np.cumsum(prices)])
     low, high = np.searchsorted(times, ends - _LENGTH), np.searchsorted(times, ends, side="right")
-    return ends, (sums[high] - sums[low]) / (high - low)
+    found: Floats = (sums[high] - sums[low]) / (high - low)
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fanlight.kernels.grouping.groups import Bools, Ints
+from fanlight.kernels.over.peers import differs_from_before
 from fanlight.kernels.over.stretches import Stretches
 from fanlight.kernels.search_key_time import first_rows
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
@@ -28,7 +29,9 @@ def frame_rows(frame: Frame, rows: Stretches, at: Ints) -> tuple[Ints, Ints]:
             low, high = starts, ends
             if not frame.is_unbounded:
                 low = first_rows(rows.numbers, rows.times, numbers, times - before.micros)
-            if not frame.is_endless:
+            if not after.micros:
+                high = _after_peers(rows, at)
+            elif not frame.is_endless:
                 high = first_rows(rows.numbers, rows.times, numbers, times + (after.micros + 1))
             return low, np.maximum(low, high) if frame.is_empty else high
         case SessionFrame(gap=gap):
@@ -56,3 +59,13 @@ def excluded_rows(frame: Frame, at: Ints, low: Ints, high: Ints) -> Bools:
         return np.zeros(len(at), np.bool_)
     inside: Bools = (low <= at) & (at < high)
     return inside
+
+
+def _after_peers(rows: Stretches, at: Ints) -> Ints:
+    """The first row after those of the same stretch and time; nearly always the next one."""
+    heads = differs_from_before([rows.numbers, rows.times])
+    if heads.all():
+        return at + 1
+    places = np.flatnonzero(heads)
+    found: Ints = np.append(places[1:], len(rows))[(np.cumsum(heads) - 1)[at]]
+    return found

@@ -62,7 +62,8 @@ class Over(Operator):
             return []
         columns, outside = release.values()
         self._carry.write(*release.kept())
-        rows = gather([release.batch], release.leaving)
+        rows, leaving = release.batch, release.leaving
+        rows = rows if len(leaving) == len(rows) else gather([rows], leaving)
         found = pa.RecordBatch.from_arrays([*rows.columns, *columns], schema=self._plan.result)
         return [self._withheld(found, outside, progress) if outside else found]
 
