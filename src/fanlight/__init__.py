@@ -25,6 +25,7 @@ from fanlight.errors import (
     VectorError,
 )
 from fanlight.inputs import stream
+from fanlight.join import JoinResult
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -62,6 +63,8 @@ from fanlight.model.aggregates import (
 )
 from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.join.match import Interval, interval, same_time
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.order_by import asc, desc
 from fanlight.model.over.frame import range, rows, session_frame
 from fanlight.model.over.functions import (
@@ -147,6 +150,9 @@ __all__ = [
     "FillSpec",
     "FiringTime",
     "InputError",
+    "Interval",
+    "JoinResult",
+    "JoinSpec",
     "LateBy",
     "LateSessions",
     "OnTime",
@@ -219,6 +225,7 @@ __all__ = [
     "hopping",
     "in_order",
     "inspect",
+    "interval",
     "join_text",
     "lag",
     "last",
@@ -242,6 +249,7 @@ __all__ = [
     "retention",
     "row_number",
     "rows",
+    "same_time",
     "samza_policies",
     "session",
     "session_frame",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from fanlight.model.firing import FiringTime
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import to_document, words
@@ -67,6 +68,21 @@ def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
     ]
 
 
+@stage_lines.register
+def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
+    """What is to be said of a join: keys and times are those of its sides."""
+    pairs = zip(spec.left.keys, spec.right.keys, strict=True)
+    keys = ", ".join(f"`{own}` of {spec.left.name} = `{other}` of {spec.right.name}" for own, other in pairs)
+    units = ("" if side.unit is None else f" in {side.unit.value}" for side in (spec.left, spec.right))
+    times = [f"`{side.time}` of {side.name}{unit}" for side, unit in zip((spec.left, spec.right), units, strict=True)]
+    return [
+        ("keys", keys or "none: times alone count"),
+        ("time", f"{' and '.join(times)}, event time{_ahead(spec)}"),
+        ("watermark", _watermark(spec, before)),
+        *spec.told,
+    ]
+
+
 def _windows(spec: WindowSpec) -> str:
     said = words(to_document(spec.window))
     return said if not spec.lateness.micros else f"{said}, lateness {spec.lateness}"
@@ -80,8 +96,11 @@ def _time(spec: StreamSpec) -> str:
     if spec.domain is TimeDomain.ARRIVAL:
         return "the place of a record in the stream"
     unit = "" if spec.unit is None else f", whole numbers in {spec.unit.value}"
-    ahead = "" if spec.ahead is None else f"; more than {spec.ahead} ahead of the clock is a dead letter"
-    return f"`{spec.time}`, event time{unit}{ahead}"
+    return f"`{spec.time}`, event time{unit}{_ahead(spec)}"
+
+
+def _ahead(spec: StreamSpec) -> str:
+    return "" if spec.ahead is None else f"; more than {spec.ahead} ahead of the clock is a dead letter"
 
 
 def _watermark(spec: StreamSpec, before: StreamSpec | None) -> str:

@@ -42,6 +42,7 @@ def stream(
     op: str | None = None,
     unique: str | Sequence[str] = (),
     operations: Mapping[str, str] | None = None,
+    name: str | None = None,
 ) -> Stream:
     """A stream of records with an event time, to be windowed.
 
@@ -60,7 +61,7 @@ def stream(
     `op` names the column of a change stream that says what a record does to earlier ones: `+I`, `-U`, `+U` or `-D`;
     `operations` translates other words, as in {"c": "+I", "u": "+U", "d": "-D"}. `unique` are the columns that tell
     rows apart: a delete takes the row with their values, a second insert replaces it. Without them a delete takes one
-    row that is equal in all columns.
+    row that is equal in all columns. `name` is what the stream is called where it meets others, in a join.
 
     >>> import fanlight as fl
     >>> orders = [{"ts": 5, "product": "tea", "price": 3}, {"ts": 42, "product": "tea", "price": 4}]
@@ -85,7 +86,7 @@ def stream(
     counted = None if unit is None else choice(TimeUnit, unit, "unit")
     limit = None if ahead is None else Duration.of(ahead)
     changes = _changes(op, unique, operations)
-    about = {"preparation": preparation, "control": column, "changes": changes}
+    about = {"preparation": preparation, "control": column, "changes": changes, "name": name}
     return Stream(reading, time, followed, counted, Duration.of(tick), limit, **about)  # type: ignore[arg-type]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, cast
 
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import ROW
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
+from fanlight.model.join.match import Interval
 from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation, WholeRow, select_of, text_of, where_of
 from fanlight.model.retention import Retention
@@ -28,6 +30,7 @@ from fanlight.whole_rows import normalized, of_whole_rows
 from fanlight.windowed import Windowed
 
 if TYPE_CHECKING:
+    from fanlight.join import JoinResult
     from fanlight.row_result import RowResult
 
 Spec_ = TypeVar("Spec_", bound=StreamSpec)
@@ -43,6 +46,12 @@ class Origin(Protocol):
     @property
     def is_on_spark(self) -> bool:
         """Whether they are on Spark."""
+
+
+@singledispatch
+def joined(match: Any, left: Stream, right: Stream, **said: Any) -> RowResult[Any]:  # noqa: ARG001 -- for those that know
+    """The join of two streams by a kind of match, which registers here how it is joined."""
+    raise SpecError(f"join: {match!r} says nothing of when rows match. Use a match, as in interval('0 s', '5 min').")
 
 
 class StreamWords(ABC):
@@ -179,6 +188,37 @@ class StreamWords(ABC):
             else earlier.also(frame, order, forget)
         )
 
+    def join(
+        self,
+        right: StreamWords,
+        match: Interval,
+        *,
+        how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner",
+        on: str | tuple[str, ...] | None = None,
+        where: Any = None,
+        lateness: DurationLike = ZERO,
+        idle: DurationLike | None = None,
+    ) -> JoinResult:
+        """Join this stream, the left one, with another: rows with equal keys whose times `match`.
+
+        The keys are those of `key_by` on both sides, one by one, or the columns `on` of both; without any, times alone
+        count. `where` is a condition over the joined columns; `s.price` is the column of the side called `s`. Pairs
+        of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
+        nothing for `idle` of the clock holds the other back no longer.
+
+        >>> import fanlight as fl
+        >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")
+        >>> paid = fl.stream([{"ts": 40, "id": 7}, {"ts": 90, "id": 7}], time="ts", unit="s", name="p")
+        >>> orders.join(paid, fl.interval("0 s", "1 min"), on="id").table().to_pylist()
+        [{'ts': 1, 'id': 7, 'price': 3, 'ts_p': 40}]
+        """
+        if not isinstance(right, StreamWords):
+            raise SpecError(
+                f"join: {type(right).__name__} is no stream. Make one of it, as in join(stream(…, time='ts'), …)."
+            )
+        said = {"how": how, "on": on, "where": where, "lateness": lateness, "idle": idle}
+        return cast("JoinResult", joined(match, self.as_stream(), right.as_stream(), **said))
+
     def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:
         """Run an operator of your own over this stream: `spec` is made of the stream's time, keys and watermark.
 
@@ -223,6 +263,8 @@ class Stream(StreamWords):
     """What the column of times was called before that, if it was called otherwise."""
     control: str | None = None
     """The column of watermarks, if rows of the stream say them."""
+    name: str | None = None
+    """What it is called where several streams meet."""
 
     def as_stream(self) -> Stream:
         """Itself."""

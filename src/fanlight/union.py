@@ -32,7 +32,7 @@ class Union:
 
     def complete(self, spec: StreamSpec, intake: Intake) -> RowResult[Any]:
         """The pipeline of `spec` over all inputs; `intake` is what is done to records after those of each input."""
-        intakes = {name: self._intake(name, stream, intake) for name, stream in self.streams.items()}
+        intakes = {name: self.intake_of(name, stream, intake) for name, stream in self.streams.items()}
         if self.is_on_spark:
             results = [stream.origin for stream in self.streams.values() if isinstance(stream.origin, RowResult)]
             return completed(spec, self._spark_run(spec, intakes), reading=self, befores=results)
@@ -68,8 +68,8 @@ class Union:
                 inputs.append(SparkInput(stream.watermark, frame, None, intakes[name], name))
         return SparkRun(spec, inputs)
 
-    @staticmethod
-    def _intake(name: str, stream: Stream, intake: Intake) -> Intake:
+    def intake_of(self, name: str, stream: Stream, intake: Intake) -> Intake:
+        """What is done to the records of an input; `intake` is what is done to those of all inputs after it."""
         steps = (*stream.preparation.steps, Tag(INPUT, name), *intake.preparation.steps)
         return Intake(Preparation(steps), stream.first_time or stream.time, stream.control)
 

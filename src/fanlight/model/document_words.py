@@ -37,6 +37,8 @@ from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.join.match import Interval
+from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
@@ -56,7 +58,7 @@ from fanlight.model.over.functions import (
 )
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.over.windowed import WindowedOverSpec
-from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where, WholeRow
+from fanlight.model.preparation import Extract, Intake, Preparation, Select, Sided, Tag, Where, WholeRow
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -194,6 +196,13 @@ WORDS: dict[str, type] = {
     "Extract": Extract,
     "Intake": Intake,
     "Tag": Tag,
+    "Sided": Sided,
+    # joins
+    "JoinSpec": JoinSpec,
+    "JoinType": JoinType,
+    "Emits": Emits,
+    "Side": Side,
+    "Interval": Interval,
     # the specs
     "Accumulation": Accumulation,
     "FiringTime": FiringTime,

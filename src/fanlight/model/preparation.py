@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fanlight.errors import SpecError
+from fanlight.model.stream_spec import LATER
+from fanlight.model.time.unit import TimeUnit
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _BY_PLACE = "FieldPath("
@@ -136,7 +138,26 @@ class WholeRow:
         return f"{self.name} = the whole record"
 
 
-PreparationStep = Where | Select | Extract | Tag | WholeRow
+@dataclass(frozen=True, slots=True)
+class Sided:
+    """Make records of one side of a join: time and keys under names of both sides, and the record as one struct."""
+
+    side: str
+    """The side that these records are of; its column has them."""
+    sides: tuple[str, ...]
+    """All sides: the columns of the others are null here."""
+    time: str
+    unit: TimeUnit | None
+    keys: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """It in words, as `explain` says it."""
+        by = f", by {', '.join(self.keys)}" if self.keys else ""
+        return f"as {self.side}{by}"
+
+
+PreparationStep = Where | Select | Extract | Tag | WholeRow | Sided
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +194,8 @@ class Intake:
     time: str
     control: str | None = None
     """The column of watermarks: a row that has one there is no record, but says how far the input has come."""
+    unit: TimeUnit | None = field(default=None, metadata=LATER)
+    """What whole numbers in that column of times count, where the spec's own times count something else."""
 
     def __bool__(self) -> bool:
         """Whether anything is done at all."""

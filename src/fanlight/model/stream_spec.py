@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import ClassVar
 
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
@@ -35,6 +36,8 @@ class StreamSpec:
     """What whole numbers in the time column count. None: nobody has said, and whole numbers are refused."""
     ahead: Duration | None
     """How far ahead of the clock a time may be. None: as far as it likes."""
+    goes_by_input: ClassVar[bool] = False
+    """Whether it goes by the watermark of each input, and not only by that of all together."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ commits or undoes each step. An operator keeps all its state in the shard's stor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,8 @@ class Progress:
     signal: Signal = NO_SIGNAL
     ends: bool = False
     """Whether the input ends with this step: then everything expires."""
+    inputs: Mapping[str, tuple[Timestamp, Timestamp]] | None = None
+    """The watermark of each input before and after the step; None if the operator does not go by each."""
 
 
 class Operator(ABC):

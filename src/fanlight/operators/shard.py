@@ -241,21 +241,20 @@ class Shard:
         for arrival in arrivals:
             self.inputs.hear_watermark(arrival.said)
         self.inputs.hear_controls()
-        operator, books = self.operator, self.books
-        assert operator is not None
-        assert books is not None
+        operator, books = self.require_operator(), self.require_books()
         self.clock = max(self.clock, self.inputs.clock)
         came = Bundle.united(bundles, preaggregated, apart=operator.takes_each_input)
         times: list[Ints | None] = [one.times for one in came]
         reached = END_OF_TIME if ends else max(self.watermark, *map(self._reached, times or [None]))
-        whole = Progress(self.watermark, reached, self.clock, self.arrived - 1, self.inputs.signal, ends)
+        each = self.inputs.by_input(ends=ends) if self.spec.goes_by_input else None
+        whole = Progress(self.watermark, reached, self.clock, self.arrived - 1, self.inputs.signal, ends, each)
         rows: list[pa.RecordBatch] = []
         parts: list[tuple[Bundle | None, Timestamp]] = [(one, self.watermark) for one in came[:-1]]
         parts += operator.parts(came[-1], whole) if came else [(None, reached)]
         for part, through in parts:
             if part is not None:
                 self.arrived += part.records
-            progress = Progress(self.watermark, through, self.clock, self.arrived - 1, self.inputs.signal, ends)
+            progress = Progress(self.watermark, through, self.clock, self.arrived - 1, self.inputs.signal, ends, each)
             if part is not None and part.records:
                 books.accept(operator.take_in(part, progress))
             rows += operator.fire(progress)
@@ -270,6 +269,8 @@ class Shard:
             self.inputs.hear(arrival.said)
             self.inputs.watermarks.tick(self.inputs.clock)
             self.inputs.hear_watermark(arrival.said)
+        if self.spec.goes_by_input:
+            self.inputs.by_input(ends=ends)
         self._let_time_pass()
         return []
 
@@ -326,7 +327,7 @@ class Shard:
             return self.require_books()
         if schema.equals(self.bound.schema):
             return self.require_books()
-        typed = with_types(self.bound.schema, schema, self.spec.columns)
+        typed = with_types(self.bound.schema, schema, self.spec.columns, inside=self.spec.goes_by_input)
         if typed != self.bound.schema:
             before, self.bound = self.require_books(), bind(self.spec, typed)
             self.books = self._new_books(self.bound)

@@ -93,7 +93,7 @@ def fitting(column: pa.Array, field: pa.Field) -> pa.Array:
         return fitting(plain(column), field.with_type(field.type.value_type)).dictionary_encode().cast(field.type)
     if _same_names(column.type, field.type):
         return _fitting_parts(column, field)
-    if not (pa.types.is_null(column.type) or kind_of(column.type) == kind_of(field.type)):
+    if not is_alike(column.type, field.type):
         return pa.nulls(len(column), field.type)
     if pa.types.is_floating(column.type) and pa.types.is_integer(field.type):
         # if every value has a fraction, halving down to each of them would take long
@@ -140,6 +140,18 @@ def kind_of(kind: pa.DataType) -> str:
     return "time" if pa.types.is_timestamp(kind) else str(kind)
 
 
+def is_alike(came: pa.DataType, known: pa.DataType) -> bool:
+    """Whether values may be converted: they are of one kind, or none has come; of structs, so is every field.
+
+    >>> is_alike(pa.struct({"v": pa.null()}), pa.struct({"v": pa.int64()}))
+    True
+    """
+    if pa.types.is_struct(came) and pa.types.is_struct(known):
+        names = [field.name for field in came] == [field.name for field in known]
+        return names and all(is_alike(one.type, other.type) for one, other in zip(came, known, strict=True))
+    return pa.types.is_null(came) or kind_of(came) == kind_of(known)
+
+
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast the whole column; if a value does not fit, halve the column until it is found."""
     try:
@@ -155,8 +167,7 @@ def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
     """A column converted to its earlier type: of the same kind, and without loss."""
     if column.type == field.type:
         return column
-    is_alike = _same_names(column.type, field.type) or kind_of(column.type) == kind_of(field.type)
-    if not (pa.types.is_null(column.type) or is_alike):
+    if not is_alike(column.type, field.type):
         raise _refused(column, field, "they are not the same kind of thing")
     try:
         return column.cast(field.type)
@@ -187,9 +198,22 @@ def _told(value: object) -> Any:
     return value
 
 
-def with_types(known: pa.Schema, came: pa.Schema, used: Sequence[str]) -> pa.Schema:
-    """The known columns; one without a type that nobody uses has the type it came with now."""
+def with_types(known: pa.Schema, came: pa.Schema, used: Sequence[str], *, inside: bool = False) -> pa.Schema:
+    """The known columns; one without a type that nobody uses has the type it came with now.
+
+    With `inside`, so have the fields of structs.
+
+    >>> known, came = (pa.schema({"o": pa.struct({"v": kind})}) for kind in (pa.null(), pa.int64()))
+    >>> with_types(known, came, (), inside=True).field("o").type
+    StructType(struct<v: int64>)
+    """
     for i, field in enumerate(known):
-        if pa.types.is_null(field.type) and field.name not in used and field.name in came.names:
-            known = known.set(i, field.with_type(came.field(field.name).type))
+        if field.name in used or field.name not in came.names:
+            continue
+        now = came.field(field.name).type
+        if pa.types.is_null(field.type):
+            known = known.set(i, field.with_type(now))
+        elif inside and pa.types.is_struct(field.type) and pa.types.is_struct(now):
+            fields = with_types(pa.schema(list(field.type)), pa.schema(list(now)), (), inside=True)
+            known = known.set(i, field.with_type(pa.struct(list(fields))))
     return known

@@ -126,6 +126,11 @@ class Inputs:
         self.watermarks.observe(source, greatest, self.clock)
         return judged
 
+    def by_input(self, *, ends: bool) -> dict[str, tuple[Timestamp, Timestamp]]:
+        """The watermark of each input, before this step and after it; with `ends` all have ended."""
+        before, after = self.watermarks.since, self.watermarks.by_input(ends=ends)
+        return {name: (before[name], after[name]) for name in before}
+
     def control(self, source: str | None, watermark: Timestamp | None) -> None:
         """Note the watermark that control rows of a bundle say; it counts after the bundle."""
         if watermark is not None and self._by_event:
@@ -216,12 +221,35 @@ class Watermarks:
         self._inputs = {name: _Input() for name in self._strategies}
         self._clock: Timestamp | None = None
         self._reached = self._rule.initial
+        self._since: dict[str, Timestamp] = {}
 
     @property
     def current(self) -> Timestamp:
         """The watermark now: `START_OF_TIME` at first, and never less than its last value."""
         self._reached = max(self._reached, self._combined(self._active()))
         return self._reached
+
+    def by_input(self, *, ends: bool = False) -> dict[str, Timestamp]:
+        """The watermark of each input: its own; that of all together for one that is idle, or if the greatest counts.
+
+        With `ends` all have ended. None goes back: `since` has the last answer.
+        """
+        if ends:
+            self._since = dict.fromkeys(self._inputs, END_OF_TIME)
+            return dict(self._since)
+        together, active = self.current, self._active()
+        for name, entry in self._inputs.items():
+            own = START_OF_TIME if entry.watermark is None else entry.watermark
+            waits = self._rule.combine is Combine.MIN and name in active
+            self._since[name] = max(
+                self._since.get(name, START_OF_TIME), own if waits or own == END_OF_TIME else max(own, together)
+            )
+        return dict(self._since)
+
+    @property
+    def since(self) -> dict[str, Timestamp]:
+        """What `by_input` has answered last."""
+        return {name: self._since.get(name, START_OF_TIME) for name in self._inputs}
 
     @property
     def per_record_delay(self) -> int | None:
@@ -279,13 +307,14 @@ class Watermarks:
             "clock": self._clock,
             "reached": self._reached,
             "inputs": {name: entry.as_dict() for name, entry in self._inputs.items()},
+            **({"since": dict(self._since)} if self._since else {}),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`; the inputs must have the same names."""
         try:
             inputs = {name: _Input(**said) for name, said in state["inputs"].items()}
-            clock, reached = state["clock"], state["reached"]
+            clock, reached, since = state["clock"], state["reached"], dict(state.get("since", {}))
         except (KeyError, TypeError, AttributeError) as problem:
             raise StateError(
                 f"watermark: the stored state cannot be read ({problem!r}). "
@@ -296,7 +325,7 @@ class Watermarks:
                 f"watermark: the stored inputs are {_listed(inputs)}, the strategy's are {_listed(self._inputs)}; "
                 "their watermarks cannot be matched. Use the strategy it was stored with, or start without it."
             )
-        self._inputs, self._clock, self._reached = inputs, clock, reached
+        self._inputs, self._clock, self._reached, self._since = inputs, clock, reached, since
 
     def _input_of(self, source: str | None) -> str:
         if not self._named:

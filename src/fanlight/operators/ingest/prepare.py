@@ -12,20 +12,24 @@ import pyarrow as pa
 from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools
 from fanlight.kernels.plain_type import plain_type
+from fanlight.kernels.times import Fault
+from fanlight.model.join.spec import KEY, TIME
 from fanlight.model.preparation import (
     Extract,
     Intake,
     Preparation,
     PreparationStep,
     Select,
+    Sided,
     Tag,
     Where,
     WholeRow,
     text_of,
 )
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.ingest.bundle import TimeReader, without_views
-from fanlight.operators.ingest.columns import require_column
+from fanlight.operators.accounting import INPUT
+from fanlight.operators.ingest.bundle import TimeReader, times_in, without_views
+from fanlight.operators.ingest.columns import plain, require_column
 from fanlight.operators.ingest.expressions import Evaluator
 
 
@@ -99,7 +103,7 @@ class Gate:
         self._rest = Preparer(Preparation(steps[extracts:]))
         self._unfiltered = Preparer(Preparation(tuple(step for step in steps if not isinstance(step, Where))))
         self._whole = Preparer(intake.preparation)
-        self._times = replace(times, column=intake.time)
+        self._times = replace(times, column=intake.time, unit=intake.unit or times.unit)
         self._control = intake.control
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
@@ -140,11 +144,24 @@ def common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
         for field in {one.name: one for one in [*columns, *schema]}.values():
             kinds = [side.field(field.name).type if field.name in side.names else None for side in (columns, schema)]
             if kinds[0] != kinds[1]:
+                if None not in kinds and any(pa.types.is_null(kind) for kind in kinds):
+                    continue  # one side of a join says nothing of the other
                 said = ["missing" if kind is None else str(kind) for kind in kinds]
                 raise SpecError(
                     f"union: the column {field.name!r} is {said[0]} in {first!r} and {said[1]} in {name!r}, and one "
                     "stream has one kind of records. Make them alike with select(…) on an input."
                 )
+    return _typed(columns, [schema for _, schema in others])
+
+
+def _typed(columns: pa.Schema, others: list[pa.Schema]) -> pa.Schema:
+    """The columns; one without a type has that of the first other input that knows one."""
+    for place, field in enumerate(columns):
+        if pa.types.is_null(field.type):
+            kinds = [schema.field(field.name).type for schema in others]
+            columns = columns.set(
+                place, field.with_type(next((k for k in kinds if not pa.types.is_null(k)), field.type))
+            )
     return columns
 
 
@@ -170,6 +187,8 @@ def _runner(step: PreparationStep) -> _Step:
             return _Tagging(step)
         case WholeRow():
             return _Wrapping(step)
+        case Sided():
+            return _Siding(step)
 
 
 class _Filter:
@@ -328,6 +347,40 @@ class _Wrapping:
 
 def _decoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
+
+
+class _Siding:
+    def __init__(self, sided: Sided) -> None:
+        self._sided = sided
+
+    def schema_of(self, schema: pa.Schema) -> pa.Schema:
+        sided = self._sided
+        _field(schema, sided.time, "join")
+        keys = [
+            pa.field(f"{KEY}{number}", plain_type(_field(schema, name, "join").type))
+            for number, name in enumerate(sided.keys)
+        ]
+        whole = pa.struct(list(schema))
+        sides = [pa.field(name, whole if name == sided.side else pa.null()) for name in sided.sides]
+        return pa.schema([pa.field(TIME, pa.int64()), *keys, *sides, pa.field(INPUT, pa.string())])
+
+    def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
+        sided, rows = self._sided, len(batch)
+        schema = self.schema_of(batch.schema)
+        whole = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+        sides = [whole if name == sided.side else pa.nulls(rows) for name in sided.sides]
+        keys = [plain(batch.column(name)) for name in sided.keys]
+        columns = [_as_micros(batch, sided), *keys, *sides, pa.repeat(pa.scalar(sided.side), rows)]
+        return pa.RecordBatch.from_arrays(columns, schema=schema), None
+
+
+def _as_micros(batch: pa.RecordBatch, sided: Sided) -> pa.Array:
+    """The times of records as microseconds; one out of range stays out of range, and one that is missing null."""
+    times, faults = times_in(batch, sided.time, sided.unit)
+    if not faults.any():
+        return pa.array(times)
+    kept = np.where(faults == 0, times, np.iinfo(np.int64).min)
+    return pa.array(kept, mask=faults == Fault.NULL)
 
 
 def _field(schema: pa.Schema, name: str, word: str = "select") -> pa.Field:

@@ -23,6 +23,7 @@ BUILT_OPS = (
     "sort",
     "over",
     "dedup_within_watermark",
+    "join",
     "group_by_ts",
     "window_topn",
     "gap_fill",

@@ -17,6 +17,7 @@ from fanlight.testing.vectors.declare import declare, is_on_close_view
 from fanlight.testing.vectors.drive import ENGINES
 from fanlight.testing.vectors.emitted import emitted_watermarks
 from fanlight.testing.vectors.expect import differences, groups_of, require_attributes
+from fanlight.testing.vectors.join import join
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import firing_attributes, window_attributes
 from fanlight.testing.vectors.over import over
@@ -80,5 +81,6 @@ _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
     "dedup_within_watermark": unique,
     "window_topn": top,
     "gap_fill": fill,
+    "join": join,
     "group_by_ts": lambda vector, engine: _window_agg(by_instant(vector), engine),
 }

@@ -1,0 +1,1 @@
+"""Rows of two sides that belong together, found by key and time."""

@@ -1,0 +1,40 @@
+"""Find the rows of one side that match rows of the other: the same key, and a time between two bounds.
+
+    rows     key a   3  5  9 12     sorted by key and time
+    wanted   key a   from 4 to 10    ──►  the rows of 5 and 9: a range, found by two searches
+
+Ranges are spread to pairs at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fanlight.kernels.grouping.groups import Ints
+from fanlight.kernels.search_key_time import first_rows, searched
+
+
+def matches(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """All pairs of a wanted range and a row in it: the place of the range, and that of the row.
+
+    Rows are sorted by code, then by time; ranges by code. Bounds are inside. Pairs stand in the order of the ranges,
+    then of the rows.
+
+    >>> codes, times = np.array([1, 1, 1, 7]), np.array([3, 5, 9, 5])
+    >>> pairs = matches(codes, times, np.array([1, 7]), np.array([4, 6]), np.array([10, 9]))
+    >>> [part.tolist() for part in pairs]
+    [[0, 0], [1, 2]]
+    """
+    if not len(codes) or not len(of):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    heads = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+    distinct = codes[heads]
+    found = np.minimum(searched(distinct, of), len(distinct) - 1)
+    hits = np.flatnonzero(distinct[found] == of)
+    numbers = np.repeat(np.arange(len(distinct)), np.diff(np.append(heads, len(codes))))
+    wanted = found[hits]
+    first = first_rows(numbers, times, wanted, low[hits])
+    counts = first_rows(numbers, times, wanted, high[hits] + 1) - first
+    ends = np.cumsum(counts)
+    rows = np.repeat(first - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
+    return np.repeat(hits, counts), rows
