@@ -63,7 +63,7 @@ def test_every_case_about_the_first_rows_of_windows_and_about_gaps_passes(engine
 
 
 def test_cases_about_joins_pass_where_each_side_has_a_watermark_and_an_end() -> None:
-    """The others match by windows or by keys alone, have no end, or follow another rule of lateness; each says which."""
+    """The others match by windows or keys alone, have no end, or follow another rule of lateness; each says which."""
     verdicts = {name: verdict(name, "embedded") for name, vector in CASES.items() if vector.op == "join"}
     passed = [name for name, told in verdicts.items() if told.status is Status.PASS]
     assert len(verdicts) == 58

@@ -87,9 +87,8 @@ class Shard:
     ) -> None:
         """With `remarks`, records that do not fit become dead letters. `followed` and `fingerprint` are for Spark.
 
-        In the `outbox` the rows of steps wait; without one, whoever calls `step` has them all.
-        With `followed`, whoever packs records follows them, and this is left of the strategy. The `fingerprint` says
-        whose the state is. `intakes` say by input what is done to records first; an input without a name has ''.
+        In the `outbox` rows wait; without one, whoever calls `step` has them all. `followed` is what is left of the
+        strategy where the packer follows records. `intakes` say by input ('' has no name) what is done to them first.
         """
         self.spec = spec
         self.store: ChunkStore = MemoryStore() if store is None else store

@@ -215,6 +215,8 @@ def _taken(rows: SideRows, places: Ints) -> list[pa.Array]:
 
 def _equal(these: pa.Array, those: pa.Array) -> Bools:
     """Which values are equal as SQL compares keys: a null equals nothing; NaN equals NaN."""
+    if pa.types.is_null(these.type):
+        return np.zeros(len(these), np.bool_)
     same = pc.equal(these, those).fill_null(False)
     if pa.types.is_floating(these.type):
         same = pc.or_(same, pc.and_(pc.is_nan(these), pc.is_nan(those)).fill_null(False))

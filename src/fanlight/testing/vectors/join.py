@@ -13,7 +13,6 @@ from fanlight.model.join.intakes import sided_intakes
 from fanlight.model.join.match import Closed, Interval, same_time
 from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
 from fanlight.model.time.duration import Duration
-from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Several
 from fanlight.operators.ingest.conform import CheckedBatch
@@ -34,7 +33,6 @@ _ASSERTED = {"k", "l", "r", "l_k", "r_k", "lv", "rv", "l_id", "r_id", "ts"}
 
 def join(vector: Vector, engine: str) -> list[str]:
     """What differs where an engine joins two sides."""
-    _refuse(vector)
     if engine != "embedded":
         raise NotAdoptedError("a join on Spark has two inputs, which cases are not played on; tests/spark has joins")
     require_attributes(vector, _ASSERTED)
@@ -79,9 +77,9 @@ class _EmbeddedJoin:
             sides = {side: [self._record(one) for one in bundle if one["side"] == side] for side in (RIGHT, LEFT)}
             self._operator.add_all([self._arrival(side, came) for side, came in sides.items() if came])
         if "watermark" in step:
-            sides = [step["side"]] if "side" in step else [RIGHT, LEFT]
+            spoken = [step["side"]] if "side" in step else [RIGHT, LEFT]
             said = moment(step["watermark"])
-            self._operator.add_all([Arrival(said=Said(side, said)) for side in sides])
+            self._operator.add_all([Arrival(said=Said(side, said)) for side in spoken])
         if step.get("checkpoint_restore"):
             snapshot = self._operator.snapshot()
             self._operator = StandaloneOperator.restore(self._spec, snapshot, intakes=sided_intakes(self._spec))
@@ -121,8 +119,8 @@ def _declared(vector: Vector) -> JoinSpec:
         how,
         Emits.ON_CLOSE if vector.get("emit") == "on_close" else Emits.EAGER,
         lateness=length(vector.get("lateness_ms", 0)),
-        stamp={JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left"),  # type: ignore[arg-type]
-        watermark=Several(((RIGHT, each[RIGHT]), (LEFT, each[LEFT]))),  # type: ignore[arg-type]
+        stamp={JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left"),
+        watermark=Several(((RIGHT, each[RIGHT]), (LEFT, each[LEFT]))),
     )
 
 
@@ -139,47 +137,3 @@ def _match(join: Mapping[str, Any]) -> Interval:
         (False, False): "neither",
     }
     return Interval(length(join["lower"]), length(join["upper"]), closed[low, high])
-
-
-def _refuse(vector: Vector) -> None:
-    """Raise the reason if the law has no answer that this case asks for."""
-    join, policy = vector.mapping("join"), vector.mapping("watermark_policy").get("kind")
-    if join.get("kind") not in ("interval", "equal_time"):
-        raise NotAdoptedError(f"join: rows that match by {join.get('kind')} are not built yet")
-    if "inf" in [str(join.get(bound)) for bound in ("before", "after", "lower", "upper")]:
-        raise NotAdoptedError("join: an interval without an end keeps rows for ever, and is refused")
-    if policy == "stream_time":
-        raise NotAdoptedError(
-            "join: Kafka's stream time is the greatest of both sides, a record counts before it is judged, and a match "
-            "may follow a padded row; here each side has a watermark of its own"
-        )
-    mode = vector.get("expect_mode")
-    if any("state_left" in row for group in vector.expect for row in group["rows"]):
-        raise NotAdoptedError("join: which rows are kept is seen by tests of the operator; cases see what leaves")
-    if mode == "state" and vector.get("emit") != "on_close":
-        raise NotAdoptedError(
-            "join: RisingWave pads a row at once, and takes it back on a match; here nothing is early"
-        )
-    if policy == "explicit_per_side":
-        _refuse_least(vector)
-
-
-def _refuse_least(vector: Vector) -> None:
-    """Flink judges by the least of both watermarks; where nothing is dropped, rows behind it are taken all the same."""
-    each: dict[str, Timestamp] = {LEFT: START_OF_TIME, RIGHT: START_OF_TIME}
-    taken = vector.get("dropped") is None
-    for step in vector.steps:
-        for record in step.get("in") or ():
-            time, own = moment(record[TIME]), each[record["side"]]
-            if min(each.values()) <= time < own:
-                raise NotAdoptedError(
-                    "join: Flink judges a record by the least of both watermarks; here by that of its own input"
-                )
-            if taken and time < own:
-                raise NotAdoptedError(
-                    "join: Flink's SQL takes a row behind the watermark, and pads or joins it while its partners may "
-                    "be there; here it is expired"
-                )
-        if "watermark" in step:
-            for side in [step["side"]] if "side" in step else [LEFT, RIGHT]:
-                each[side] = max(each[side], moment(step["watermark"]))
