@@ -44,11 +44,11 @@ class JoinEager(JoinOperator):
         if len(lefts):
             kept = self._right.since(int(lefts.times.min()) + match.least)
             pairs += self._partners(lefts, [*kept, *([rights] if len(rights) else [])])
-        first = self._noted(pairs, self._left_matched, left=True)
-        self._noted(pairs, self._right_matched, left=False)
+        left_due, right_due = self._bounds(progress)
+        first = self._noted(pairs, self._left_matched, left_due[0], left=True)
+        self._noted(pairs, self._right_matched, right_due[0], left=False)
         rows = [] if how.of_left_only else self._joined_rows(pairs)
         rows += self._padded(first, left=True) if how is JoinType.SEMI else []
-        left_due, right_due = self._bounds(progress)
         if how.pads_left or how is JoinType.ANTI:
             assert self._left_matched is not None
             rows += self._unmatched(self._left, lefts, self._left_matched, left_due, left=True)
@@ -76,7 +76,7 @@ class JoinEager(JoinOperator):
         rights = [moved(look(spec.left, progress), spec.match.least) for look in (self._before, self._after)]
         return (lefts[0], lefts[1]), (rights[0], rights[1])
 
-    def _noted(self, pairs: list[RowPairs], matched: Matched | None, *, left: bool) -> SideRows:
+    def _noted(self, pairs: list[RowPairs], matched: Matched | None, horizon: Timestamp, *, left: bool) -> SideRows:
         """The rows of a side that have found their first match now; they are noted."""
         if matched is None or not pairs:
             return self._nothing(left=left)
@@ -89,7 +89,7 @@ class JoinEager(JoinOperator):
         every = every.take(once)
         fresh: Bools = ~matched.marks(every)
         new = every.where(fresh)
-        matched.note(new)
+        matched.note(new, horizon)
         return new
 
     def _unmatched(

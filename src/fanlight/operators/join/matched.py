@@ -29,8 +29,11 @@ class Matched:
         known: Ints = in_one(chunks, _STORED).column("came").to_numpy()
         return np.isin(rows.came, known)
 
-    def note(self, rows: SideRows) -> None:
-        """Note that these rows have one; each is noted once."""
+    def note(self, rows: SideRows, horizon: Timestamp) -> None:
+        """Note that these rows have one; each is noted once. Those before `horizon` are asked for no more.
+
+        Where many chunks become one, rows before it go: that one has the time of its latest row, and would keep them.
+        """
         if not len(rows):
             return
         chunk = pa.RecordBatch.from_arrays([pa.array(rows.times), pa.array(rows.came)], schema=_STORED)
@@ -39,6 +42,7 @@ class Matched:
             _, chunks = self._log.read(slices.tolist())
             self._log.retire(slices.tolist())
             chunk = in_one([*chunks, chunk], _STORED)
+            chunk = chunk.filter(pa.array(chunk.column("time").to_numpy() >= horizon))
         latest = int(chunk.column("time").to_numpy().max())
         self._log.append(np.full(len(chunk), latest), chunk)
 
