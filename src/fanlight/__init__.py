@@ -74,6 +74,7 @@ from fanlight.model.over.functions import (
 )
 from fanlight.model.over.spec import OverSpec, desc
 from fanlight.model.reason import Reason
+from fanlight.model.recent import RecentSpec
 from fanlight.model.retention import Retention, retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -147,6 +148,7 @@ __all__ = [
     "OtherEngine",
     "OverSpec",
     "Reason",
+    "RecentSpec",
     "Result",
     "Retention",
     "RowResult",

@@ -119,7 +119,7 @@ class Windowed:
 
         def __getattr__(self, name: str) -> NoReturn:
             """Called for what a windowed stream does not have: what comes before `window` or after `agg` is told so."""
-            if name in ("sort", "unique_by", "apply"):
+            if name in ("sort", "unique_by", "recent", "apply"):
                 told = f": say {name}(…) in the place of window(…) and agg(…), as in stream.{name}(…)"
             elif hasattr(type(self.stream), name):
                 told = f": say {name}(…) before window(…)"

@@ -50,6 +50,7 @@ from fanlight.model.over.functions import (
 )
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.preparation import Extract, Intake, Preparation, Select, Tag, Where, WholeRow
+from fanlight.model.recent import RecentSpec
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -198,6 +199,7 @@ WORDS: dict[str, type] = {
     "SortSpec": SortSpec,
     "Keep": Keep,
     "UniqueSpec": UniqueSpec,
+    "RecentSpec": RecentSpec,
 }
 """Every class of the model that can stand in a document, by its word."""
 

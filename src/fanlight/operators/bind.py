@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
+from fanlight.model.recent import RecentSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.unique import UniqueSpec
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.over.operator import bind_over
+from fanlight.operators.recent.operator import bind_recent
 from fanlight.operators.sort.operator import bind_sort
 from fanlight.operators.unique.operator import bind_unique
 from fanlight.operators.window.aggregate import bind_window
@@ -35,3 +37,4 @@ bind.register(SortSpec, bind_sort)
 bind.register(NormalizeSpec, bind_normalize)
 bind.register(UniqueSpec, bind_unique)
 bind.register(OverSpec, bind_over)
+bind.register(RecentSpec, bind_recent)
