@@ -1,4 +1,4 @@
-"""The temporal filter against its oracle: the same rows in the same order, the same letters and counts, on both engines."""
+"""The temporal filter against its oracle: the same rows in order, the same letters and counts, on both engines."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Counted = tuple[int, int, int, int]
 
 
 class Sorting:
-    """A shard that sorts, normalizes, or shows what is recent; `restore` writes it down and goes on from what was written."""
+    """A shard that sorts, normalizes, or shows what is recent; `restore` goes on from what is written down."""
 
     def __init__(
         self,
