@@ -246,12 +246,16 @@ class Stream(StreamWords):
         """Itself."""
         return self
 
-    def as_whole_rows(self) -> Stream:
-        """The stream with every record as one struct, in the column `row`, beside what the stream goes by."""
-        op = () if self.changes is None else (self.changes.op, *self.changes.unique)
-        keeps = tuple(dict.fromkeys((self.time, *self.keys, *op)))
+    def as_whole_rows(self, *columns: str, name: str = ROW) -> Stream:
+        """The stream with every record as one struct, in the column `name`, beside what the stream goes by.
+
+        These `columns` stay beside it too. What a change does is no part of its row.
+        """
+        op = () if self.changes is None else (self.changes.op,)
+        unique = () if self.changes is None else self.changes.unique
+        keeps = tuple(dict.fromkeys((self.time, *self.keys, *op, *unique, *columns)))
         first = self.first_time or self.time
-        return replace(self, preparation=self.preparation.then(WholeRow(keeps, ROW)), first_time=first)
+        return replace(self, preparation=self.preparation.then(WholeRow(keeps, name, op)), first_time=first)
 
     def settled(self, spec: WindowSpec) -> Stream:
         """This stream of changes as the windows of `spec` can take it, by a stage before them if one is needed.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, cast
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.continuation import RECORD
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.given import checked, checked_columns
@@ -85,10 +86,11 @@ class Windowed:
     def agg(self, **aggregates: Aggregate) -> Result:
         """Compute these for each pane; the pipeline is complete."""
         spec = self._spec(self.stream, aggregates)
-        if self.stream.changes is None:
-            return cast("Result", self.stream.complete(spec))
-        settled = self.stream.settled(spec)
-        return cast("Result", settled.complete(self._spec(settled, aggregates)))
+        stream = self.stream if self.stream.changes is None else self.stream.settled(spec)
+        if any(aggregate.needs_whole_records for _, aggregate in spec.aggregates):
+            read = [name for name in self._spec(stream, aggregates).columns if name != RECORD]
+            stream = stream.as_whole_rows(*read, name=RECORD)
+        return cast("Result", stream.complete(spec if stream is self.stream else self._spec(stream, aggregates)))
 
     def _spec(self, stream: Stream, aggregates: Mapping[str, Aggregate]) -> WindowSpec:
         """The declaration over these records."""

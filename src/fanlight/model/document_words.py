@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fanlight.model.aggregates.aggregate import Aggregate
 from fanlight.model.aggregates.approximate import ApproxCountDistinct, ApproxQuantile, HeavyHitters
-from fanlight.model.aggregates.code import UserAggregate, UserFold, UserReduce
+from fanlight.model.aggregates.code import UserAggregate, UserBatch, UserFold, UserReduce
 from fanlight.model.aggregates.composed import Composite
 from fanlight.model.aggregates.paired import ArgMax, ArgMin, TopByKey, WeightedAvg
 from fanlight.model.aggregates.single import (
@@ -130,6 +130,7 @@ WORDS: dict[str, type] = {
     "ApproxQuantile": ApproxQuantile,
     "HeavyHitters": HeavyHitters,
     "UserAggregate": UserAggregate,
+    "UserBatch": UserBatch,
     "UserFold": UserFold,
     "UserReduce": UserReduce,
     "Composite": Composite,

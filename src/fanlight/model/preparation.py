@@ -119,6 +119,8 @@ class WholeRow:
 
     keeps: tuple[str, ...]
     name: str
+    without: tuple[str, ...] = ()
+    """Columns that are no part of a record, such as the operation of a change."""
 
     def __post_init__(self) -> None:
         if self.name in self.keeps:

@@ -165,6 +165,11 @@ class OverSpec(StreamSpec):
                 f"over: {one.name}={one.function!r} is not an aggregate and no function of rows.{called} "
                 f"Use one, as in {one.name}=avg('price') or {one.name}=lag('price')."
             )
+        if isinstance(one.function, Aggregate) and one.function.needs_complete_panes:
+            raise SpecError(
+                f"over: {one.name} is a function of all rows of a window, which is called once for it, and a frame is "
+                "there for every row. Say window(…).agg(…), or fold(…) over the frame."
+            )
         if isinstance(one.function, NthValue) and one.frame.is_unbounded:
             raise SpecError(
                 f"over: {one.name} looks for a row from the start of a frame that has none: all rows would be kept. "

@@ -302,13 +302,19 @@ class _Wrapping:
     def __init__(self, whole: WholeRow) -> None:
         self._keeps = whole.keeps
         self._name = whole.name
+        self._without = whole.without
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
         kept = [_field(schema, name, "window") for name in self._keeps]
-        return pa.schema([*kept, pa.field(self._name, pa.struct(list(schema)))])
+        return pa.schema([*kept, pa.field(self._name, pa.struct(self._fields(schema)))])
+
+    def _fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """The columns of a record."""
+        return [field for field in schema if field.name not in self._without]
 
     def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
-        whole = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+        own = self._fields(batch.schema)
+        whole = pa.StructArray.from_arrays([batch.column(field.name) for field in own], fields=own)
         columns = [batch.column(name) for name in self._keeps]
         return pa.RecordBatch.from_arrays([*columns, whole], schema=self.schema_of(batch.schema)), None
 
