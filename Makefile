@@ -53,6 +53,8 @@ pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
 	$(BIN)/python -m fanlight.viz examples/windows docs/windows
 	$(BIN)/python -m fanlight.viz examples/sort.py docs
 	$(BIN)/python -m fanlight.viz examples/over.py docs
+	$(BIN)/python -m fanlight.viz examples/unique.py docs
+	$(BIN)/python -m fanlight.viz examples/recent.py docs
 	$(BIN)/python -m fanlight.viz examples/stages.py docs
 
 bench: $(STAMP) ## measure the engine on this machine

@@ -36,6 +36,7 @@ from fanlight.model.aggregates import (
     arg_max,
     arg_min,
     avg,
+    batch,
     composite,
     count,
     count_distinct,
@@ -82,6 +83,7 @@ from fanlight.model.over.functions import (
 )
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.reason import Reason
+from fanlight.model.recent import RecentSpec
 from fanlight.model.retention import Retention, retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -160,6 +162,7 @@ __all__ = [
     "OtherEngine",
     "OverSpec",
     "Reason",
+    "RecentSpec",
     "Result",
     "Retention",
     "RowResult",
@@ -200,6 +203,7 @@ __all__ = [
     "at_expiry",
     "at_watermark",
     "avg",
+    "batch",
     "bounded_disorder",
     "calendar",
     "col",

@@ -15,6 +15,7 @@ from fanlight.model.given import checked_columns
 from fanlight.model.join.match import Interval
 from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation, WholeRow, select_of, text_of, where_of
+from fanlight.model.recent import RecentSpec
 from fanlight.model.retention import Retention
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
@@ -170,6 +171,23 @@ class StreamWords(ABC):
         keyed = replace(stream, keys=stream.keys or ids)
         return keyed.apply(UniqueSpec, ids=ids, within=Duration.of(within), keep=choice(Keep, keep, "keep"))
 
+    def recent(self, within: DurationLike) -> RowResult[RecentSpec]:
+        """The rows of the last `within` before the watermark: each leaves as it comes, and is taken back when older.
+
+        The column `op` says which: `+I` comes, `-D` is taken back. When the input ends nothing more is taken back, so
+        the rows that are left are those of the last `within`. The pipeline is complete.
+
+        >>> import fanlight as fl
+        >>> clicks = [{"ts": 1, "page": "a"}, {"ts": 30, "page": "b"}, {"ts": 70, "page": "a"}]
+        >>> last = fl.stream(clicks, time="ts", unit="s", rows=1).recent("1 min")
+        >>> [(row["op"], row["ts"]) for row in last.table().to_pylist()]
+        [('+I', 1), ('+I', 30), ('+I', 70), ('-D', 1)]
+        """
+        stream, duration = self.as_stream(), Duration.of(within)
+        if stream.changes is not None:
+            stream = replace(stream.in_full(duration), keys=stream.keys or stream.changes.unique)
+        return stream.apply(RecentSpec, within=duration)
+
     def over(self, frame: Frame, *, order: Order = (), forget: Forget = None) -> OverRows:
         """Look at the rows of its key around each row, those of `frame`; then say what to `add`.
 
@@ -270,22 +288,18 @@ class Stream(StreamWords):
         """Itself."""
         return self
 
-    def as_whole_rows(self, name: str = ROW, *, kind: WindowKind | None = None) -> Stream:
+    def as_whole_rows(self, *columns: str, name: str = ROW, kind: WindowKind | None = None) -> Stream:
         """The stream with every record as one struct, in the column `name`, beside what the stream goes by.
 
-        Windows of a `kind` may go by more columns; a function that assigns them may look at any. What a change does is
-        no part of its record: a delete has the record of its row.
+        These `columns` stay beside it too, and those that windows of a `kind` go by; all, if a function assigns them.
+        What a change does is no part of its record: a delete has the record of its row.
         """
-        op = () if self.changes is None else (self.changes.op, *self.changes.unique)
+        op = () if self.changes is None else (self.changes.op,)
+        unique = () if self.changes is None else self.changes.unique
         own = () if kind is None else kind.columns
-        keeps = None if kind is not None and kind.reads_records else (self.time, *self.keys, *op, *own)
-        whole = WholeRow(
-            None if keeps is None else tuple(dict.fromkeys(keeps)),
-            name,
-            None if self.changes is None else self.changes.op,
-        )
-        first = self.first_time or self.time
-        return replace(self, preparation=self.preparation.then(whole), first_time=first)
+        keeps = tuple(dict.fromkeys((self.time, *self.keys, *op, *unique, *own, *columns)))
+        whole = WholeRow(None if kind is not None and kind.reads_records else keeps, name, op)
+        return replace(self, preparation=self.preparation.then(whole), first_time=self.first_time or self.time)
 
     def settled(self, spec: WindowSpec) -> Stream:
         """This stream of changes as the windows of `spec` can take it, by a stage before them if one is needed.
@@ -297,10 +311,17 @@ class Stream(StreamWords):
         if spec.window.takes_rows_only:
             rows = self.sort().as_stream()
             return replace(rows, keys=self.keys, tick=self.tick)
-        stream = of_whole_rows(self, spec.keeps_rows_for)
+        return self.in_full(spec.keeps_rows_for)
+
+    def in_full(self, keep: Duration) -> Stream:
+        """This stream of changes with every change told in full; those of a user are normalized first.
+
+        Then every delete has its row, if it was inserted no longer than `keep` ago.
+        """
+        stream = of_whole_rows(self, keep)
         if stream.changes is not None and stream.changes.consistent:
             return stream
-        return normalized(stream, spec.keeps_rows_for)
+        return normalized(stream, keep)
 
     @property
     def is_on_spark(self) -> bool:

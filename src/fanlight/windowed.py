@@ -10,7 +10,7 @@ from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.aggregates import list as gathered
 from fanlight.model.aggregates.ranked import TopBy, TopRows, top_order
-from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START
+from fanlight.model.continuation import OP, RECORD, ROW, WINDOW_END, WINDOW_START
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.given import checked, checked_columns
@@ -94,10 +94,11 @@ class Windowed:
     def agg(self, **aggregates: Aggregate) -> Result:
         """Compute these for each pane; the pipeline is complete."""
         spec = self._spec(self.stream, aggregates)
-        if self.stream.changes is None:
-            return cast("Result", self.stream.complete(spec))
-        settled = self.stream.settled(spec)
-        return cast("Result", settled.complete(self._spec(settled, aggregates)))
+        stream = self.stream if self.stream.changes is None else self.stream.settled(spec)
+        if any(aggregate.needs_whole_records for _, aggregate in spec.aggregates):
+            read = [name for name in self._spec(stream, aggregates).columns if name != RECORD]
+            stream = stream.as_whole_rows(*read, name=RECORD, kind=self.kind)
+        return cast("Result", stream.complete(spec if stream is self.stream else self._spec(stream, aggregates)))
 
     def top(self, n: int, *, by: TopBy) -> RowResult[TopSpec]:
         """Of each key and window the `n` rows that are greatest in the columns `by`; the pipeline is complete.
@@ -140,7 +141,7 @@ class Windowed:
 
     def _in_whole_rows(self, stream: Stream) -> Stream:
         """The stream with that column."""
-        return stream.as_whole_rows(self._whole, kind=self.kind)
+        return stream.as_whole_rows(name=self._whole, kind=self.kind)
 
     def over(self, frame: Frame | None = None, *, order: Order = ()) -> PartitionRows:
         """Look at the records of each key and window, when the window has expired; then say what to `add`.
@@ -222,7 +223,7 @@ class Windowed:
 
         def __getattr__(self, name: str) -> NoReturn:
             """Called for what a windowed stream does not have: what comes before `window` or after `agg` is told so."""
-            if name in ("sort", "unique_by", "apply"):
+            if name in ("sort", "unique_by", "recent", "apply"):
                 told = f": say {name}(…) in the place of window(…) and agg(…), as in stream.{name}(…)"
             elif hasattr(type(self.stream), name):
                 told = f": say {name}(…) before window(…)"

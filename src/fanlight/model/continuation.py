@@ -13,6 +13,8 @@ WINDOW_START, WINDOW_END, WINDOW_TIME = "window_start", "window_end", "window_ti
 """Columns that the results of windows have as a stream: the bounds of the window, and the time of the firing."""
 ROW = "row"
 """The result as one struct, for aggregates that keep whole rows."""
+RECORD = "whole record"
+"""A record as one struct, for aggregates that work on whole records. It has a blank, as few columns have."""
 OP = "op"
 """The operation of a result that can be taken back."""
 

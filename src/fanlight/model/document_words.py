@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fanlight.model.aggregates.aggregate import Aggregate
 from fanlight.model.aggregates.approximate import ApproxCountDistinct, ApproxQuantile, HeavyHitters
-from fanlight.model.aggregates.code import UserAggregate, UserFold, UserReduce
+from fanlight.model.aggregates.code import UserAggregate, UserBatch, UserFold, UserReduce
 from fanlight.model.aggregates.composed import Composite
 from fanlight.model.aggregates.paired import ArgMax, ArgMin, TopByKey, WeightedAvg
 from fanlight.model.aggregates.ranked import TopRows
@@ -59,6 +59,7 @@ from fanlight.model.over.functions import (
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.preparation import Extract, Intake, Preparation, Select, Sided, Tag, Where, WholeRow
+from fanlight.model.recent import RecentSpec
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, LateSessions, OnTime, Semantics
 from fanlight.model.sort import SortSpec
@@ -139,6 +140,7 @@ WORDS: dict[str, type] = {
     "ApproxQuantile": ApproxQuantile,
     "HeavyHitters": HeavyHitters,
     "UserAggregate": UserAggregate,
+    "UserBatch": UserBatch,
     "UserFold": UserFold,
     "UserReduce": UserReduce,
     "Composite": Composite,
@@ -225,6 +227,7 @@ WORDS: dict[str, type] = {
     "TopSpec": TopSpec,
     "FillWith": FillWith,
     "FillSpec": FillSpec,
+    "RecentSpec": RecentSpec,
 }
 """Every class of the model that can stand in a document, by its word."""
 

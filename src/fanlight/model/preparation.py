@@ -122,8 +122,8 @@ class WholeRow:
     keeps: tuple[str, ...] | None
     """None: all of them."""
     name: str
-    without: str | None = None
-    """A column that is no part of the record: the operation of a change, which differs where its row does not."""
+    without: tuple[str, ...] = ()
+    """Columns that are no part of a record: the operation of a change, which differs where its row does not."""
 
     def __post_init__(self) -> None:
         if self.keeps is not None and self.name in self.keeps:

@@ -78,6 +78,13 @@ class WindowSpec(StreamSpec):
         for told in self.window.refusals(self):
             raise SpecError(told)
         self._check_overlap()
+        for name, aggregate in self.aggregates:
+            if aggregate.needs_complete_panes and not self.fires_once:
+                raise SpecError(
+                    f"agg: {name} is computed of the complete rows of a pane, and these panes fire more than once. "
+                    "Leave out lateness, early and late firings; or let late records in and fire once, when they are "
+                    "all there, with trigger(at_expiry())."
+                )
 
     def _check_overlap(self) -> None:
         """Refuse windows that overlap so much that no machine could hold them."""

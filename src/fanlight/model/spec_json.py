@@ -20,7 +20,7 @@ from math import isfinite
 from typing import Any
 
 from fanlight.errors import SpecError
-from fanlight.model.aggregates.code import UserAggregate, UserFold, UserReduce
+from fanlight.model.aggregates.code import UserAggregate, UserBatch, UserFold, UserReduce
 from fanlight.model.document_words import WORD_OF, WORDS
 from fanlight.model.preparation import is_expression, text_of
 from fanlight.model.stream_spec import LATER, StreamSpec
@@ -46,7 +46,7 @@ def to_document(value: Any) -> Document:
     kind = type(value)
     if isinstance(value, Enum):
         return {_IS: _known(kind, value), "name": value.name}
-    if isinstance(value, UserAggregate | UserFold | UserReduce):
+    if isinstance(value, UserAggregate | UserBatch | UserFold | UserReduce):
         return _named(value)
     if _is_own_kind(value):
         return _own_kind(value)
@@ -167,8 +167,12 @@ def _part(value: Any) -> Document:
     return to_document(value) if type(value) in WORD_OF or _is_own_kind(value) else _told(value)
 
 
-def _named(aggregate: UserAggregate | UserFold | UserReduce) -> Document:
+def _named(aggregate: UserAggregate | UserBatch | UserFold | UserReduce) -> Document:
     """A user's aggregate: its name, its fields as far as JSON can tell them, its types."""
+    if isinstance(aggregate, UserBatch):
+        said: dict[str, Document] = {"function": _told(aggregate.function), "output": str(aggregate.output_type)}
+        said |= {"columns": [*aggregate.names]} if aggregate.names else {}
+        return {_IS: _USER, "name": type(aggregate).__qualname__, **said}
     plain = {f.name: _told(getattr(aggregate, f.name)) for f in fields(aggregate) if f.name != "output_type"}
     types = {} if isinstance(aggregate, UserReduce) else _types(aggregate)
     return {_IS: _USER, "name": type(aggregate).__qualname__, **plain, **types}

@@ -12,6 +12,7 @@ from fanlight.model.join.spec import JoinSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.over.windowed import WindowedOverSpec
+from fanlight.model.recent import RecentSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.top import TopSpec
@@ -22,6 +23,7 @@ from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.over.operator import bind_over
 from fanlight.operators.over.partitions import bind_windowed_over
+from fanlight.operators.recent.operator import bind_recent
 from fanlight.operators.sort.operator import bind_sort
 from fanlight.operators.top.operator import bind_top
 from fanlight.operators.unique.operator import bind_unique
@@ -47,3 +49,4 @@ bind.register(TopSpec, bind_top)
 bind.register(FillSpec, bind_fill)
 bind.register(WindowedOverSpec, bind_windowed_over)
 bind.register(JoinSpec, bind_join)
+bind.register(RecentSpec, bind_recent)

@@ -121,7 +121,8 @@ def _draw_bar(canvas: Canvas, bar: _Bar, top: float) -> None:
             canvas.draw("text", firing.step_name, class_="small faint", x=x + parts[0], y=middle + 4)
             weight = "last" if firing is last else "faint"
             class_ = f"{weight} gone" if firing.is_taken_back else weight
-            canvas.draw("text", labelled(firing.values), class_=class_, x=x + parts[0] + parts[1], y=middle + 4)
+            if firing.values:
+                canvas.draw("text", labelled(firing.values), class_=class_, x=x + parts[0] + parts[1], y=middle + 4)
         x += sum(parts) + _BETWEEN
 
 
@@ -145,7 +146,7 @@ def _tooltip(pane: PlayedPane, axis: Axis) -> str:
     if not pane.is_window:
         (left,) = pane.firings
         return f"step {left.step_name}: the rows of {between} left, by the steps they came in\n{in_full(left.values)}"
-    lines = [f"window {between}"]
+    lines = [f"{pane.called} {between}"]
     for firing in pane.firings:
         taken_back = ", taken back later" if firing.is_taken_back else ""
         lines.append(f"step {firing.step_name}: {firing.timing.name} {in_full(firing.values)}{taken_back}")

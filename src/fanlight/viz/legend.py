@@ -9,13 +9,13 @@ from fanlight.model.spec import WindowSpec
 from fanlight.viz.marks import draw_cross, draw_firing, draw_record
 from fanlight.viz.played import Fate, Played, PlayedArrival
 from fanlight.viz.progress import has_watermark
+from fanlight.viz.reach import told_of
 from fanlight.viz.style import SMALL, width_of
 from fanlight.viz.svg import Canvas, number
 
 _LINE = 22.0
 _SYMBOL = 26.0
 _BETWEEN = 20.0
-_RELEASED = "rows left in this step, in this order, by the steps they came in"
 
 Symbol = Callable[[Canvas, float, float], None]
 
@@ -52,15 +52,17 @@ def _meanings(played: Played) -> list[tuple[Symbol, str]]:
         found.append((_record(Fate.ACCEPTED), "record, and the step it came in"))
     if Fate.LATE in fates:
         found.append((_record(Fate.LATE), "late record"))
+    if Fate.DUPLICATE in fates:
+        found.append((_record(Fate.DUPLICATE), "duplicate"))
     if Fate.DEAD in fates:
         found.append((lambda canvas, x, y: draw_cross(canvas, x, y, 5), "dead letter, and the reason"))
     timings = sorted({firing.timing for firing in firings})
     fires = isinstance(played.spec, WindowSpec)
-    told = {timing: f"{timing.name} firing, and its step" if fires else _RELEASED for timing in timings}
+    told = {timing: f"{timing.name} firing, and its step" if fires else told_of(played.spec) for timing in timings}
     found += [(_firing(timing), text) for timing, text in told.items()]
     if any(firing.is_taken_back for firing in firings):
         found.append((_taken_back, "taken back later"))
-    if any(pane.is_taken_back for pane in played.panes):
+    if fires and any(pane.is_taken_back for pane in played.panes):
         found.append((_replaced, "window that another replaced"))
     if has_watermark(played):
         found.append((_watermark, "watermark, step by step"))

@@ -1,6 +1,6 @@
 """The shapes of a timeline: each meaning has one of its own.
 
-Records: a circle is accepted, a diamond late, a cross a dead letter.
+Records: a circle is accepted, a diamond late, an empty circle a duplicate, a cross a dead letter.
 Firings: a triangle is EARLY, a square ON_TIME, a diamond LATE.
 """
 
@@ -57,11 +57,14 @@ def draw_record(canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, t
         canvas.draw("text", letter_text(arrival), class_=class_, x=place, y=y + 4)
         return
     half = _half_width(arrival)
+    is_duplicate = arrival.fate is Fate.DUPLICATE
     if arrival.fate is Fate.LATE:
         _diamond(canvas, "late_record", x, y, half)
     else:
-        canvas.draw("rect", class_="record", x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=_RADIUS)
-    canvas.draw("text", arrival.step_name, class_="small in_record middle", x=x, y=y + 4)
+        class_ = "replaced" if is_duplicate else "record"
+        canvas.draw("rect", class_=class_, x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=_RADIUS)
+    class_ = "small faint middle" if is_duplicate else "small in_record middle"
+    canvas.draw("text", arrival.step_name, class_=class_, x=x, y=y + 4)
 
 
 def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float) -> None:
@@ -73,6 +76,8 @@ def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float) -> None
             _diamond(canvas, "late_record", x, y, 5.0)
         case Fate.ACCEPTED:
             canvas.draw("circle", class_="record", cx=x, cy=y, r=3.5)
+        case Fate.DUPLICATE:
+            canvas.draw("circle", class_="replaced", cx=x, cy=y, r=3.5)
 
 
 def draw_cross(canvas: Canvas, x: float, y: float, half: float) -> None:

@@ -15,13 +15,16 @@ from fanlight.embedded.sources import Records, as_bundle
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.kernels.times import read_times
 from fanlight.model.firing import Op, Timing
+from fanlight.model.recent import RecentSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike
+from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.counting import Counting, Scope
 from fanlight.model.windows.window import Window
 from fanlight.operators.ingest.columns import plain
+from fanlight.viz.reach import reach_of
 
 Key = tuple[Any, ...]
 
@@ -46,6 +49,7 @@ class Fate(Enum):
     ACCEPTED = "accepted"
     LATE = "late"  # accepted, after a window that it changed had closed
     DEAD = "dead letter"
+    DUPLICATE = "duplicate"  # of a record in whose place another row leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class PlayedPane:
     """Of rows: from the watermark before the step up to the one after it."""
     firings: list[PlayedFiring] = field(default_factory=list)
     is_window: bool = True
+    called: str = "window"
+    """What its bar is: the window, or how far one row reaches."""
 
     @property
     def is_taken_back(self) -> bool:
@@ -159,6 +165,7 @@ class _Run:
         self._panes: dict[tuple[Key, Window], PlayedPane] = {}
         self._moments: list[Moment] = []
         self._positions: dict[Key, int] = {}
+        self._left: set[int] = set()  # the places of the records that left as rows
 
     def take(self, step: TimelineStep) -> None:
         """One step."""
@@ -190,6 +197,8 @@ class _Run:
     def played(self) -> Played:
         """What was noted."""
         panes = tuple(sorted(self._panes.values(), key=lambda pane: (pane.window.start, pane.window.end)))
+        if isinstance(self._spec, UniqueSpec):
+            self._note_duplicates()
         arrivals = tuple(self._with_lateness(arrival, panes) for arrival in self._arrivals)
         return Played(self._spec, arrivals, panes, tuple(self._moments))
 
@@ -240,10 +249,33 @@ class _Run:
         came: dict[Key, list[int]] = {}
         for row in rows:
             key = tuple(row[name] for name in self._spec.keys)
-            came.setdefault(key, []).append(self._arrivals[row[_PLACE]].step)
+            arrival = self._arrivals[row[_PLACE]]
+            self._left.add(row[_PLACE])
+            reach = None if arrival.time is None else reach_of(self._spec, arrival.time)
+            if reach is None:
+                came.setdefault(key, []).append(arrival.step)
+            else:
+                self._note_reach((key, reach), row, number, is_end)
         for key, steps in came.items():
             firing = PlayedFiring(number, Timing.ON_TIME, {"rows": steps}, is_end)
             self._panes[key, window] = PlayedPane(key, window, [firing], is_window=False)
+
+    def _note_reach(self, place: tuple[Key, Window], row: dict[str, Any], number: int, is_end: bool) -> None:
+        """A row that leaves at once has a bar of its own; one that is taken back says in which step."""
+        pane = self._panes.setdefault(place, PlayedPane(*place, called="row of"))
+        if isinstance(self._spec, RecentSpec) and row[self._spec.op] in (Op.RETRACT.code, Op.DELETE.code):
+            stands = next(at for at, firing in enumerate(pane.firings) if not firing.is_taken_back)
+            pane.firings[stands] = replace(
+                pane.firings[stands], values={"until step": _step_name(number, is_end)}, is_taken_back=True
+            )
+            return
+        pane.firings.append(PlayedFiring(number, Timing.ON_TIME, {}, is_end))
+
+    def _note_duplicates(self) -> None:
+        """Of ids, what has neither left nor become a dead letter is repeated by a row that left."""
+        for place, arrival in enumerate(self._arrivals):
+            if place not in self._left and arrival.fate is Fate.ACCEPTED and self.has_ended:
+                self._arrivals[place] = replace(arrival, fate=Fate.DUPLICATE)
 
     def _note_row(self, spec: WindowSpec, row: dict[str, Any], number: int, is_end: bool) -> None:
         key = tuple(row[name] for name in spec.keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fanlight.model.recent import RecentSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.time.timestamp import START_OF_TIME
 from fanlight.model.windows.counting import Counting, Scope
@@ -71,6 +72,8 @@ class StepLines:
 
     def _tooltip(self, moment: Moment) -> str:
         if moment.is_end:
+            if isinstance(self._played.spec, RecentSpec):
+                return "the input ends: what is shown stays"
             has_windows = isinstance(self._played.spec, WindowSpec)
             return f"the input ends: every {'window closes' if has_windows else 'row that waits leaves'}"
         return f"after step {moment.step} the watermark is {self._axis.text(moment.watermark)}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from fanlight.model.firing import Accumulation
 from fanlight.model.over.spec import OverSpec
+from fanlight.model.recent import RecentSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
@@ -98,6 +99,8 @@ def _kind(spec: StreamSpec) -> str:
         return f"over {'; '.join(dict.fromkeys(str(one.frame) for one in spec.new_columns))}"
     if isinstance(spec, UniqueSpec):
         return f"unique_by({', '.join(map(repr, spec.ids))}), within {spec.within}"
+    if isinstance(spec, RecentSpec):
+        return f"recent({spec.within})"
     if not isinstance(spec, WindowSpec):
         return type(spec).__name__
     kind = spec.window

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from fanlight.embedded.sources import Records, as_bundle
 from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.recent import RecentSpec
 from fanlight.model.sort import SortSpec
 from fanlight.operators.identity import known_schema
 from fanlight.operators.ingest.bundle import Offsets
@@ -22,10 +23,13 @@ Counted = tuple[int, int, int, int]
 
 
 class Sorting:
-    """A shard that sorts, or normalizes; `restore` writes it down and goes on from what was written."""
+    """A shard that sorts, normalizes, or shows what is recent; `restore` goes on from what is written down."""
 
     def __init__(
-        self, spec: SortSpec | NormalizeSpec, schema: pa.Schema | None = None, store: MemoryStore | None = None
+        self,
+        spec: SortSpec | NormalizeSpec | RecentSpec,
+        schema: pa.Schema | None = None,
+        store: MemoryStore | None = None,
     ) -> None:
         self.spec = spec
         self.store = MemoryStore() if store is None else store
@@ -78,7 +82,8 @@ class Sorting:
     @property
     def waiting(self) -> int:
         """How many rows the store holds."""
-        return sum(len(self.store.get(address)) for space in ("sort", "live") for address in self.store.list(space))
+        spaces = ("sort", "live", "recent")
+        return sum(len(self.store.get(address)) for space in spaces for address in self.store.list(space))
 
     def _left(self, batches: list[pa.RecordBatch]) -> list[Record]:
         return [row for batch in batches for row in batch.to_pylist()]

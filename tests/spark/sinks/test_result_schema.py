@@ -8,6 +8,10 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
+from fanlight.model.changes import Changes
+from fanlight.model.normalize import NormalizeSpec
+from fanlight.model.recent import RecentSpec
+from fanlight.operators.bind import bind
 from fanlight.spark.sinks.result_schema import ResultShape
 
 from .orders import Declared, accumulated, corrected, increments, once, shape_of
@@ -74,3 +78,17 @@ def test_one_name_is_one_column_and_not_its_letters() -> None:
 def test_what_is_unique_once_is_not_said_again() -> None:
     with pytest.raises(fl.SpecError, match=r"`unique` \(shop\) tells rows apart"):
         ROWS.upserted_by("id").upserted_by("shop")
+
+
+@pytest.mark.parametrize(
+    ("spec", "op"),
+    [
+        (RecentSpec("ts", (), fl.Duration(1)), ("op",)),
+        (NormalizeSpec("ts", ("id",), Changes("did", ("id",), (("c", "+I"),))), ("did",)),
+        (fl.SortSpec("ts", changes=Changes("did", ("id",))), None),
+    ],
+)
+def test_rows_that_change_others_say_in_which_column(spec: Any, op: Any) -> None:
+    """Of changes that are sorted the rows are left, and these do nothing to each other."""
+    schema = pa.schema({"ts": pa.int64(), "id": pa.int64(), "did": pa.string()})
+    assert ResultShape.of(spec, bind(spec, schema), LETTERS).op == op

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from fanlight.errors import InputError
 from fanlight.kernels.aggregates.arg_min_max import Arguments
+from fanlight.kernels.aggregates.batch import CalledTables
 from fanlight.kernels.aggregates.by_value import MOST, KeyedPartials
 from fanlight.kernels.aggregates.composite import CompositePart, Composites, CompositesOfMessages
 from fanlight.kernels.aggregates.count_sum_mean import (
@@ -82,6 +83,7 @@ from fanlight.model.aggregates import (
     Top,
     TopByKey,
     UserAggregate,
+    UserBatch,
     UserFold,
     UserReduce,
     Variance,
@@ -229,6 +231,9 @@ def _over_messages(aggregate: Aggregate, kind: pa.DataType) -> MessageReducer:
         case JoinedText():
             require_text(aggregate, kind)
             return JoinedTexts(kind, aggregate.separator)
+        case UserBatch():
+            require_listable(aggregate, kind)
+            return CalledTables(aggregate, kind)
         case UserFold():
             require_listable(aggregate, kind)
             return Folds(aggregate, kind)

@@ -19,8 +19,10 @@ from fanlight.model.aggregates.approximate import (
 )
 from fanlight.model.aggregates.code import (
     UserAggregate,
+    UserBatch,
     UserFold,
     UserReduce,
+    batch,
     fold,
     reduce,
 )
@@ -111,6 +113,7 @@ __all__ = [
     "Top",
     "TopByKey",
     "UserAggregate",
+    "UserBatch",
     "UserFold",
     "UserReduce",
     "Variance",
@@ -122,6 +125,7 @@ __all__ = [
     "arg_max",
     "arg_min",
     "avg",
+    "batch",
     "composite",
     "count",
     "count_distinct",

@@ -45,3 +45,13 @@ class Aggregate:
     def needs_messages(self) -> bool:
         """Whether it is computed from the records themselves, so that they must be kept."""
         return self.of_messages
+
+    @property
+    def needs_complete_panes(self) -> bool:
+        """Whether it is computed once for a pane, when all of its records are there."""
+        return False
+
+    @property
+    def needs_whole_records(self) -> bool:
+        """Whether it works on whole records, whatever columns they have."""
+        return False

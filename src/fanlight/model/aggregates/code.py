@@ -1,4 +1,4 @@
-"""Aggregates in a user's own code: a class with four methods, or a function that is folded over the values."""
+"""Aggregates in a user's own code: a class with four methods, a function folded over values, one of whole tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.continuation import RECORD
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,59 @@ class UserReduce(Aggregate):
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class UserBatch(Aggregate):
+    """A function of all rows of a pane as one Arrow table, in order of event time, then arrival; called once a pane."""
+
+    function: Callable[[Any], Any] | None = None
+    output_type: Any = None
+    """The Arrow type of what the function returns."""
+    names: tuple[str, ...] = ()
+    """The columns of the table; none: all columns of the records."""
+    takes: ClassVar[int] = 0
+    of_messages: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        if not callable(self.function):
+            raise SpecError(
+                f"batch: {self.function!r} cannot be called. Give a function of an Arrow table, as in "
+                "batch(lambda table: table.num_rows, pyarrow.int64())."
+            )
+        if not _is_arrow_type(self.output_type):
+            raise SpecError(
+                f"batch: {self.output_type!r} is no Arrow type, so what the function returns has no column. "
+                "Give one, as in batch(function, pyarrow.float64()); columns come after it."
+            )
+        for name in self.names:
+            if not isinstance(name, str):
+                raise SpecError(f"batch: {name!r} is no column name. Use text, as in batch(function, type, 'price').")
+            if self.names.count(name) > 1:
+                raise SpecError(f"batch: the column {name!r} is named twice, and a table has it once. Name it once.")
+        if self.column is not None:
+            raise SpecError(f"batch: `column` ({self.column!r}) is one of several here. Use `names`.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were named, or that of whole records."""
+        return self.names or (RECORD,)
+
+    @property
+    def heeds_arrival(self) -> bool:
+        """At one time, as rows arrived."""
+        return True
+
+    @property
+    def needs_complete_panes(self) -> bool:
+        """It sees a pane once, when all of its rows are there."""
+        return True
+
+    @property
+    def needs_whole_records(self) -> bool:
+        """Where no columns are named."""
+        return not self.names
+
+
 def fold(
     column: str,
     zero: Any,
@@ -155,6 +209,29 @@ def fold(
 def reduce(column: str, function: Callable[[Any, Any], Any]) -> UserReduce:
     """`function(value, value)` over the values of `column` by event time, then arrival; their type stays."""
     return UserReduce(column, function)
+
+
+def batch(function: Callable[[Any], Any], output_type: Any, *columns: str) -> UserBatch:
+    """`function(table)` of all rows of a window as one Arrow table; its value has the Arrow type `output_type`.
+
+    Rows are in order of event time, then arrival. The table has these `columns`, or all: only they are kept. Windows
+    must fire once.
+
+    >>> import fanlight as fl
+    >>> import pyarrow as pa
+    >>> sales = [{"ts": 1, "price": 3}, {"ts": 9, "price": 8}, {"ts": 5, "price": 4}]
+    >>> change = fl.batch(lambda table: table["price"][-1].as_py() - table["price"][0].as_py(), pa.int64(), "price")
+    >>> minutes = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 min")).agg(change=change)
+    >>> minutes.table().column("change").to_pylist()
+    [5]
+    """
+    return UserBatch(None, function, output_type, columns)
+
+
+def _is_arrow_type(value: object) -> bool:
+    """Whether this is an Arrow type, told by the name of its class: the model imports no Arrow."""
+    roots = [(kind.__name__, kind.__module__.partition(".")[0]) for kind in type(value).__mro__]
+    return ("DataType", "pyarrow") in roots
 
 
 def _require_function(kind: str, function: Any) -> None:

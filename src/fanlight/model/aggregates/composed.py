@@ -44,6 +44,16 @@ class Composite(Aggregate):
         """Whether one of the parts needs them."""
         return any(part.needs_messages for _, part in self.parts)
 
+    @property
+    def needs_complete_panes(self) -> bool:
+        """Whether one of the parts needs them."""
+        return any(part.needs_complete_panes for _, part in self.parts)
+
+    @property
+    def needs_whole_records(self) -> bool:
+        """Whether one of the parts works on them."""
+        return any(part.needs_whole_records for _, part in self.parts)
+
 
 def composite(**aggregates: Aggregate) -> Composite:
     """One struct of several aggregates: `composite(least=min("price"), greatest=max("price"))`."""

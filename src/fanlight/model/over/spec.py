@@ -175,6 +175,11 @@ class OverSpec(StreamSpec):
                 f"over: {one.name} {what}, so no row would ever leave. It needs a partition that ends, as in "
                 "window(tumbling('1 hour')).over(…)."
             )
+        if isinstance(one.function, Aggregate) and one.function.needs_complete_panes:
+            raise SpecError(
+                f"over: {one.name} is a function of all rows of a window, which is called once for it, and a frame is "
+                "there for every row. Say window(…).agg(…), or fold(…) over the frame."
+            )
         if isinstance(one.function, NthValue) and one.frame.is_unbounded:
             raise SpecError(
                 f"over: {one.name} looks for a row from the start of a frame that has none: all rows would be kept. "

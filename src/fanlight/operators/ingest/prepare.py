@@ -335,7 +335,7 @@ class _Wrapping:
 
     def _fields(self, schema: pa.Schema) -> list[pa.Field]:
         """The fields of a record, decoded: a struct of dictionaries cannot be joined with another."""
-        return [field.with_type(plain_type(field.type)) for field in schema if field.name != self._without]
+        return [field.with_type(plain_type(field.type)) for field in schema if field.name not in self._without]
 
     def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
         fields = self._fields(batch.schema)

@@ -58,7 +58,7 @@ def bind_normalize(spec: NormalizeSpec, schema: pa.Schema, *, lean: bool = False
     for name in spec.changes.unique or rows.names:
         require_comparable(name, rows.field(name).type)
     plan = NormalizePlan(spec, reader, rows, result)
-    return BoundSpec(schema, result, partial(Normalize, plan), times=TimeReader.of(spec))
+    return BoundSpec(schema, result, partial(Normalize, plan), times=TimeReader.of(spec), op=spec.changes.op)
 
 
 class Normalize(Operator):

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fanlight.kernels.aggregates.batch import PaneError
 from fanlight.kernels.aggregates.inputs import input_values
 from fanlight.kernels.grouping.groups import Groups, Ints, encode, ranked
 from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.reducer import outside_messages
 from fanlight.kernels.slicing.merge_windows import in_any
 from fanlight.kernels.slicing.slicing import spread
+from fanlight.model.time.timestamp import as_text
 from fanlight.operators.chunk_log import ChunkLog, in_one
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.window.admission import Accepted
@@ -115,10 +117,21 @@ class Messages:
         for gathered in self._plan.gathered:
             columns = [messages.column(f"v.{name}").take(places) for name in gathered.columns]
             values = input_values(gathered.columns, columns)
-            computed = gathered.reducer.compute(values, times, arrivals, groups)
+            try:
+                computed = gathered.reducer.compute(values, times, arrivals, groups)
+            except PaneError as problem:
+                raise problem.of_pane(self._told(gathered.place, windows, keys, problem.group)) from problem
             outside = outside_messages(gathered.reducer, computed, values, times, arrivals, groups)
             found.append((gathered.place, computed, outside))
         return found
+
+    def _told(self, place: int, windows: Ints, keys: list[pa.Array], pane: int) -> str:
+        """A pane and an aggregate of it, in words."""
+        spec = self._plan.spec
+        key = {name: column[pane].as_py() for name, column in zip(spec.keys, keys, strict=True)}
+        (start,), (end,) = self._plan.slicing.bounds(windows[pane : pane + 1])
+        window = [as_text(int(time)) if self._plan.of_times else str(time) for time in (start, end)]
+        return f"{spec.aggregates[place][0]!r} of the key {key} and the window [{', '.join(window)})"
 
     def _assign(self, messages: pa.RecordBatch, windows: Ints, keys: list[pa.Array]) -> tuple[Ints, Ints]:
         """Every (message, pane) pair, by matching keys and windows."""

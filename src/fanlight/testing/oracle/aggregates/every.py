@@ -12,6 +12,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import (
     Aggregate,
@@ -34,10 +36,12 @@ from fanlight.model.aggregates import (
     Top,
     TopByKey,
     UserAggregate,
+    UserBatch,
     Variance,
     WeightedAvg,
 )
 from fanlight.model.aggregates.ranked import TopRows
+from fanlight.model.continuation import RECORD
 from fanlight.model.order_by import OrderBy
 from fanlight.testing.oracle.aggregates.paired import paired
 from fanlight.testing.oracle.aggregates.valued import valued
@@ -59,7 +63,7 @@ def given(aggregate: Aggregate, record: Record) -> Any:
     >>> given(fl.arg_max("name", by="price"), {"name": "tea", "price": 3})
     ('tea', 3)
     """
-    values = tuple(record.get(column) for column in aggregate.columns)
+    values = tuple(record.get(column, dict(record) if column == RECORD else None) for column in aggregate.columns)
     return values if len(values) > 1 else values[0] if values else True
 
 
@@ -74,6 +78,8 @@ def compute(aggregate: Aggregate, content: Sequence[tuple[int, Any]]) -> Any:
         return _composite(aggregate, content)
     if isinstance(aggregate, WeightedAvg | ArgMin | ArgMax | TopByKey):
         return paired(aggregate, list(content))
+    if isinstance(aggregate, UserBatch):
+        return _called(aggregate, content)
     timed = [(time, value) for time, value in content if value is not None]
     values = [value for _, value in timed]
     if isinstance(aggregate, UserAggregate):
@@ -102,6 +108,15 @@ def _composite(aggregate: Composite, content: Sequence[tuple[int, Any]]) -> dict
         name: compute(part, [(time, given(part, record(value))) for time, value in content])
         for name, part in aggregate.parts
     }
+
+
+def _called(aggregate: UserBatch, content: Sequence[tuple[int, Any]]) -> Any:
+    """The function of all rows, by time, then as they came; nulls are values too."""
+    names, in_order = aggregate.names, [value for _, value in sorted(content, key=lambda timed: timed[0])]
+    each = in_order if len(names) > 1 else [(value,) for value in in_order]
+    rows = [dict(zip(names, values, strict=True)) for values in each] if names else in_order
+    assert aggregate.function is not None
+    return aggregate.function(pa.Table.from_pylist(rows))
 
 
 def _of_some(aggregate: Aggregate, timed: list[tuple[int, Any]], values: list[Any]) -> Any:
