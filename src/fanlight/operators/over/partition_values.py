@@ -63,7 +63,7 @@ class PartitionValues:
         ends = np.cumsum(sizes)
         starts, ends = (ends - sizes)[partitions], ends[partitions]
         self._is_first: Bools = is_first
-        by_peers = self.times if spec.goes_by_time else np.cumsum(is_first)
+        by_peers: Ints = self.times if spec.goes_by_time else np.cumsum(is_first)
         self.rows = Stretches(order, partitions, by_peers, partitions, starts, ends)
 
     def columns(self) -> tuple[list[pa.Array], dict[int, dict[str, Any]]]:
