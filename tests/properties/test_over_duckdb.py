@@ -241,16 +241,16 @@ def _expression(one: Computed, spec: OverSpec) -> str:
 
 
 def framed(frame: Frame) -> str:
-    """A frame in SQL, which has no frame that starts after the row and ends before it: an empty one stands for it."""
+    """A frame in SQL, which refuses some of those that end before they start: one that it takes stands for all."""
     if isinstance(frame, RowFrame):
         word, before, after = "ROWS", frame.preceding, frame.following
     else:
         assert isinstance(frame, RangeFrame)
         word, before = "RANGE", None if frame.is_unbounded else frame.preceding.micros
         after = None if frame.is_endless else frame.following.micros
+    if frame.is_empty:
+        before, after = 1, -2
     start = "UNBOUNDED PRECEDING" if before is None else _bound(-before)
-    if after is not None and before is not None and before < 0:
-        after = max(after, 0)
     end = "UNBOUNDED FOLLOWING" if after is None else _bound(after)
     return f"{word} BETWEEN {start} AND {end} {'EXCLUDE CURRENT ROW' if frame.excludes_current else ''}"
 
