@@ -83,8 +83,7 @@ def _played(name: str, rows: int, watch: Stopwatch) -> list[int]:
     with watch:
         operator.end()
         left += len(operator.take())
-    again = (HOURS * MINUTES - _AGAIN) * a_minute // 2 if name == UNIQUE else 0
-    expected = HOURS * MINUTES * a_minute - again
+    expected = HOURS * MINUTES * a_minute // (2 if name == UNIQUE else 1)
     if left != expected:
         raise SystemExit(f"{name}: {left:,} rows left, not {expected:,}. No figure stands on that.")
     return sizes
@@ -95,8 +94,8 @@ def _bundle(minute: int, rows: int) -> pa.RecordBatch:
     random = np.random.default_rng(minute % MINUTES)
     numbers, back = minute * rows + np.arange(rows), _AGAIN * rows
     times = START + numbers * _MINUTE // rows - random.integers(0, DISORDER, rows)
-    is_again = (numbers % 2 == 1) & (numbers >= back)
-    ids = np.where(is_again, numbers - back - 1, numbers).astype(np.uint64)
+    again = np.where(numbers < back, numbers, numbers - back) - 1  # at first, the order just before
+    ids = np.where(numbers % 2 == 1, again, numbers).astype(np.uint64)
     return pa.record_batch(
         {
             "ts": pa.array(times, pa.timestamp("us", "UTC")),

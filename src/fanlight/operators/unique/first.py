@@ -11,7 +11,7 @@ from fanlight.model.time.timestamp import Timestamp
 from fanlight.operators.accounting import Books
 from fanlight.operators.ingest.bundle import Bundle
 from fanlight.operators.operator import Operator, Progress
-from fanlight.operators.unique.kept_ids import KeptIds
+from fanlight.operators.unique.kept_ids import HashedIds, KeptIds
 from fanlight.operators.unique.plan import UniquePlan
 from fanlight.state.store import ChunkStore
 
@@ -37,8 +37,8 @@ class UniqueFirst(Operator):
             bundle = bundle.where(~expired)
         if not len(bundle):
             return 0
-        ids = plan.encoded([bundle.batch.column(place) for place in plan.places], len(bundle))
-        codes = ids.codes.astype(np.int64, copy=False)
+        ids = HashedIds.of(plan.encoded([bundle.batch.column(place) for place in plan.places], len(bundle)))
+        codes = ids.keys.codes.astype(np.int64, copy=False)
         is_first = first_within(codes, bundle.times, plan.reach, *self._kept.find(ids, bundle.times))
         self._books.duplicate(bundle.batch, ~is_first)
         stays = is_first & (bundle.times >= self._horizon(progress))

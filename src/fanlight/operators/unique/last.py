@@ -19,7 +19,7 @@ from fanlight.operators.ingest.bundle import Bundle
 from fanlight.operators.operator import Operator, Progress
 from fanlight.operators.sort.buffer import SortBuffer, TimedRows
 from fanlight.operators.sort.gather import gather, joined
-from fanlight.operators.unique.kept_ids import KeptIds
+from fanlight.operators.unique.kept_ids import HashedIds, KeptIds
 from fanlight.operators.unique.plan import UniquePlan
 from fanlight.state.store import ChunkStore
 
@@ -76,8 +76,8 @@ class UniqueLast(Operator):
     def _group(self, released: list[TimedRows], horizon: Timestamp) -> None:
         """Put rows into the groups that are open, or start new ones. Rows come in the order of their times."""
         times = np.concatenate([times for _, times in released])
-        ids = self._ids_of([rows for rows, _ in released], len(times))
-        codes = ids.codes.astype(np.int64, copy=False)
+        ids = HashedIds.of(self._ids_of([rows for rows, _ in released], len(times)))
+        codes = ids.keys.codes.astype(np.int64, copy=False)
         starts, is_start = starts_within(codes, times, self._plan.reach, *self._starts.find(ids, times))
         stays = is_start & (times >= horizon)
         self._starts.insert(ids, codes[stays], times[stays])
