@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, Self, cast
 
 from fanlight.errors import SpecError
-from fanlight.model.aggregates import Aggregate, TopRows
-from fanlight.model.aggregates.ranked import TopBy, order_of
+from fanlight.model.aggregates import Aggregate
+from fanlight.model.aggregates.ranked import TopBy, TopRows, order_of
 from fanlight.model.continuation import OP, ROW, WINDOW_END, WINDOW_START
 from fanlight.model.enum_word import choice
 from fanlight.model.firing import Accumulation, FiringTime

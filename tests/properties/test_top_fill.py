@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fanlight.model import aggregates as agg
-from fanlight.model.aggregates import TopRows
+from fanlight.model.aggregates.ranked import TopRows
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.order_by import OrderBy

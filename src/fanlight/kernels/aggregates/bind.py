@@ -81,13 +81,13 @@ from fanlight.model.aggregates import (
     Sum,
     Top,
     TopByKey,
-    TopRows,
     UserAggregate,
     UserFold,
     UserReduce,
     Variance,
     WeightedAvg,
 )
+from fanlight.model.aggregates.ranked import TopRows
 
 if TYPE_CHECKING:
     from fanlight.kernels.reducer import MessageReducer, Reducer

@@ -38,9 +38,6 @@ from fanlight.model.aggregates.paired import (
     top_by_key,
     weighted_avg,
 )
-from fanlight.model.aggregates.ranked import (
-    TopRows,
-)
 from fanlight.model.aggregates.single import (
     AllTrue,
     AnyTrue,
@@ -113,7 +110,6 @@ __all__ = [
     "Sum",
     "Top",
     "TopByKey",
-    "TopRows",
     "UserAggregate",
     "UserFold",
     "UserReduce",

@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fanlight.model.aggregates import TopRows, last
+from fanlight.model.aggregates import last
+from fanlight.model.aggregates.ranked import TopRows
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.order_by import OrderBy
 from fanlight.model.spec import WindowSpec

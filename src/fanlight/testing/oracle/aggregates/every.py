@@ -33,11 +33,11 @@ from fanlight.model.aggregates import (
     Sum,
     Top,
     TopByKey,
-    TopRows,
     UserAggregate,
     Variance,
     WeightedAvg,
 )
+from fanlight.model.aggregates.ranked import TopRows
 from fanlight.model.order_by import OrderBy
 from fanlight.testing.oracle.aggregates.paired import paired
 from fanlight.testing.oracle.aggregates.valued import valued
