@@ -49,11 +49,11 @@ def wrong(value: Any) -> list[dict[str, Any]]:
 
 
 def test_a_line_a_case_and_a_total(tmp_path: Path) -> None:
-    result = fanlight(file(tmp_path, case("adds"), case("joins", op="join")))
+    result = fanlight(file(tmp_path, case("adds"), case("merges", op="cogroup")))
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "pass         adds",
-        "not adopted  joins: join: not built yet",
+        "not adopted  merges: cogroup: not built yet",
         "2 cases: 1 pass, 0 fail, 1 not adopted",
     ]
 
@@ -84,18 +84,18 @@ def test_an_attribute_no_row_has_fails_the_case(tmp_path: Path) -> None:
 
 def test_json_is_a_list_of_names_statuses_and_reasons(tmp_path: Path) -> None:
     result = fanlight(
-        "--json", file(tmp_path, case("adds"), case("differs", expect=wrong(4)), case("joins", op="join"))
+        "--json", file(tmp_path, case("adds"), case("differs", expect=wrong(4)), case("merges", op="cogroup"))
     )
     assert result.exit_code == 1
     entries = json.loads(result.stdout)
     assert [(entry["name"], entry["status"]) for entry in entries] == [
         ("adds", "pass"),
         ("differs", "fail"),
-        ("joins", "not adopted"),
+        ("merges", "not adopted"),
     ]
     assert all(entry.keys() == {"name", "status", "reason"} for entry in entries)
     assert not entries[0]["reason"]
-    assert entries[2]["reason"] == "join: not built yet"
+    assert entries[2]["reason"] == "cogroup: not built yet"
 
 
 def test_a_file_without_cases_gives_none(tmp_path: Path) -> None:
