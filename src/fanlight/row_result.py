@@ -23,7 +23,6 @@ from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Explicit
 from fanlight.operators.accounting import Accounting, as_first
 from fanlight.operators.handover import Handover
-from fanlight.over import OverRows
 from fanlight.stream import Origin, Spec_, Stream, StreamWords
 
 if TYPE_CHECKING:
@@ -91,8 +90,6 @@ class RowResult(StreamWords, Generic[Spec_]):
         self.spec = spec
         self.befores = tuple(befores)
         """The stages whose results this one reads; most read one, or none."""
-        self.over_rows: OverRows | None = None
-        """What it was declared as, if it is an `over`: another frame can share its pass."""
         self._reading = reading
         self._run = run if isinstance(run, EmbeddedRun) else None
         self._spark = None if isinstance(run, EmbeddedRun) else run

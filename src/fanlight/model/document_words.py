@@ -34,6 +34,7 @@ from fanlight.model.aggregates.single import (
 )
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
@@ -158,6 +159,7 @@ WORDS: dict[str, type] = {
     "Variance": Variance,
     # over
     "OverSpec": OverSpec,
+    "EmissionMode": EmissionMode,
     "OrderBy": OrderBy,
     "Frame": Frame,
     "RowFrame": RowFrame,

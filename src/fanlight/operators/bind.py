@@ -14,7 +14,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.unique import UniqueSpec
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
-from fanlight.operators.over.operator import bind_over
+from fanlight.operators.over.bind import bind_over
 from fanlight.operators.sort.operator import bind_sort
 from fanlight.operators.unique.operator import bind_unique
 from fanlight.operators.window.aggregate import bind_window

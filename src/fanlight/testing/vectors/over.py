@@ -11,15 +11,18 @@ import pyarrow as pa
 from fanlight.errors import VectorError
 from fanlight.model.aggregates import Aggregate, Avg
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
-from fanlight.model.over.functions import RowFunction, dense_rank, first_value, lag, last_value, rank, row_number
+from fanlight.model.over.functions import RowFunction
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import Timestamp
+from fanlight.testing.vectors.adopt import says_its_order
 from fanlight.testing.vectors.aggregates import read_aggregate
 from fanlight.testing.vectors.declare import TIME
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import length, moment
 from fanlight.testing.vectors.observe import Row
+from fanlight.testing.vectors.over_view import over_view
+from fanlight.testing.vectors.row_functions import function_of
 from fanlight.testing.vectors.sort import EngineRows, Records, sort_differences
 from fanlight.testing.vectors.watermarks import strategy_of
 
@@ -28,8 +31,6 @@ _ROWS = re.compile(
     r"rows (?P<before>\w+) preceding\.\.(?:current|(?P<after>\d+) following)(?P<exclude> exclude current)?"
 )
 _WHERE = re.compile(r"(?P<column>\w+) where (?P<asked>\w+) > (?P<least>-?\d+)")
-_NAMED = {"row_number": row_number, "rank": rank, "dense_rank": dense_rank}
-_TAKEN = {"first_value": first_value, "last_value": last_value}
 
 
 class EngineOver:
@@ -103,13 +104,8 @@ class _Declared:
             raise VectorError(f"over: the column {text!r} cannot be read.")
         name, function, given = found["name"], found["function"], found["given"]
         frame = _rows_of(found["frame"]) if found["frame"] else whole
-        if function in _NAMED:
-            return name, frame, _NAMED[function]()
-        if function in _TAKEN:
-            return name, frame, _TAKEN[function](given)
-        if function == "lag":
-            column, _, offset = given.partition(",")
-            return name, frame, lag(column.strip(), int(offset or 1))
+        if (found_function := function_of(function, given)) is not None:
+            return name, frame, found_function
         asked = _WHERE.fullmatch(given)
         if asked is None:
             return (name, frame, read_aggregate(found["call"])[1])
@@ -139,5 +135,7 @@ def _rows_of(text: str) -> Frame:
 
 def over(vector: Vector, engine: str) -> list[str]:
     """What differs where an engine looks over rows."""
+    if says_its_order(vector):
+        return over_view(vector, engine)
     driver = EngineOver(vector, engine)
     return sort_differences(vector, lambda _: driver, driver.computed)
