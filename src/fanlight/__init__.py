@@ -121,6 +121,7 @@ from fanlight.model.windows.tumbling import tumbling
 from fanlight.model.windows.window import Window
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.ingest.expressions import col
+from fanlight.over_result import OverResult
 from fanlight.result import Result
 from fanlight.row_result import RowResult
 from fanlight.stream import Stream
@@ -158,6 +159,7 @@ __all__ = [
     "OnTime",
     "Op",
     "OtherEngine",
+    "OverResult",
     "OverSpec",
     "Reason",
     "Result",
