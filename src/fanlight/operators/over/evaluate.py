@@ -127,24 +127,24 @@ class Release:
                 found[place] = self._function(computed, computed.function)
         taken = pa.array(self._back)
         columns = [found[place].take(taken) for place in range(len(found))]
-        return columns, {int(self._row_of[row]): told for row, told in outside.items()}
+        return columns, {int(self._number_of[row]): told for row, told in outside.items()}
 
     def sees(self, frame: Frame, marked: Bools) -> Bools:
-        """Of the rows `leaving`: whether a marked row that waits is in its frame, or between that and the row itself."""
+        """Of the rows `leaving`: whether a marked row that waits is in its frame, or between that and the row."""
         low, high = frame_rows(frame, self.rows, self.at)
         before = np.concatenate([[0], np.cumsum(self._side_by_side(marked))])
         seen: Bools = before[np.maximum(high, self.at + 1)] > before[np.minimum(low, self.at)]
         return seen[self._back]
 
     @cached_property
-    def _row_of(self) -> Ints:
+    def _number_of(self) -> Ints:
         """Of the rows asked for as they lie here: their numbers among those `leaving`."""
         return (np.cumsum(self._asked) - 1)[self.rows.order[self.at] - len(self.context)]
 
     @cached_property
     def _back(self) -> Ints:
-        back = np.empty(len(self._row_of), np.int64)
-        back[self._row_of] = np.arange(len(back))
+        back = np.empty(len(self._number_of), np.int64)
+        back[self._number_of] = np.arange(len(back))
         return back
 
     def _continuing(self, codes: Ints) -> Bools:
