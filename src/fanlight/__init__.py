@@ -123,6 +123,7 @@ from fanlight.model.windows.tumbling import tumbling
 from fanlight.model.windows.window import Window
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.ingest.expressions import col
+from fanlight.over_result import OverResult
 from fanlight.result import Result
 from fanlight.row_result import RowResult
 from fanlight.stream import Stream
@@ -160,6 +161,7 @@ __all__ = [
     "OnTime",
     "Op",
     "OtherEngine",
+    "OverResult",
     "OverSpec",
     "Reason",
     "RecentSpec",

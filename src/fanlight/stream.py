@@ -188,11 +188,12 @@ class StreamWords(ABC):
             stream = replace(stream.in_full(duration), keys=stream.keys or stream.changes.unique)
         return stream.apply(RecentSpec, within=duration)
 
-    def over(self, frame: Frame, *, order: Order = (), forget: Forget = None) -> OverRows:
+    def over(self, frame: Frame, *, order: Order = (), forget: Forget = None, by: Order = ()) -> OverRows:
         """Look at the rows of its key around each row, those of `frame`; then say what to `add`.
 
         Rows of one time are ordered by the columns `order`. `forget` says how long after its newest row a key is
-        remembered; only frames over time need none. After `add`, another `over` shares the pass.
+        remembered; only frames over time need none. `by` orders rows by columns in the place of their time, where they
+        are corrected (`retracting`). After `add`, another `over` shares the pass.
 
         >>> import fanlight as fl
         >>> paid = fl.stream([{"ts": 1, "price": 4}, {"ts": 2, "price": 9}], time="ts", unit="s")
@@ -201,9 +202,9 @@ class StreamWords(ABC):
         """
         earlier: OverRows | None = getattr(self, "over_rows", None)
         return (
-            OverRows.of(self.as_stream(), frame, order, forget)
+            OverRows.of(self.as_stream(), frame, order, forget, by)
             if earlier is None
-            else earlier.also(frame, order, forget)
+            else earlier.also(frame, order, forget, by)
         )
 
     def join(
@@ -314,14 +315,10 @@ class Stream(StreamWords):
         return self.in_full(spec.keeps_rows_for)
 
     def in_full(self, keep: Duration) -> Stream:
-        """This stream of changes with every change told in full; those of a user are normalized first.
-
-        Then every delete has its row, if it was inserted no longer than `keep` ago.
-        """
+        """These changes such that every delete has its row; rows are kept for `keep` to be found again."""
         stream = of_whole_rows(self, keep)
-        if stream.changes is not None and stream.changes.consistent:
-            return stream
-        return normalized(stream, keep)
+        assert stream.changes is not None  # a stream of rows is taken as it is
+        return stream if stream.changes.consistent else normalized(stream, keep)
 
     @property
     def is_on_spark(self) -> bool:

@@ -46,10 +46,14 @@ class PartitionRows:
     order: tuple[OrderBy, ...] = ()
     computed: tuple[tuple[str, Frame, RowFunction | Aggregate], ...] = ()
 
-    def also(self, frame: Frame | None = None, order: Order = (), forget: Forget = None) -> PartitionRows:
+    def also(
+        self, frame: Frame | None = None, order: Order = (), forget: Forget = None, by: Order = ()
+    ) -> PartitionRows:
         """The same partitions with another frame; they have one order."""
         if forget is not None:
             raise SpecError("over: `forget` is for streams, and these partitions end with their windows. Leave it out.")
+        if by:
+            raise SpecError("over: `by` is for streams, and partitions can have any order. Say it with `order`.")
         said = order_of(order)
         if said and said != self.order:
             raise SpecError("over: these partitions have one order, which is said with the first `over`. Leave it out.")

@@ -20,7 +20,8 @@ from fanlight.spark.output import ACCOUNT, FIRING, LETTER
 from fanlight.spark.tester import ShardTester
 from fanlight.spark.wire import opened
 from fanlight.state.memory import MemoryStore
-from fanlight.testing.oracle.over import OverOracle, OverOutcome
+from fanlight.testing.oracle.over import OverOutcome
+from fanlight.testing.oracle.over_modes import ORACLES
 from fanlight.testing.script import Step
 
 
@@ -107,5 +108,5 @@ def _opened(left: Sequence[Any], kind: str) -> list[dict[str, Any]]:
 
 def by_law(spec: OverSpec, steps: Sequence[Step]) -> list[OverOutcome]:
     """What the oracle says, step by step."""
-    oracle = OverOracle(spec)
+    oracle = ORACLES[spec.mode](spec)
     return [oracle.step(step) for step in steps]

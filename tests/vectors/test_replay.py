@@ -48,10 +48,9 @@ def test_every_case_about_sort_passes(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_cases_about_over_pass_where_rows_are_in_order_and_stay(engine: str) -> None:
-    """The others change their rows, or say another order with each column."""
+def test_every_case_about_over_passes(engine: str) -> None:
     verdicts = {name: verdict(name, engine).status for name, vector in CASES.items() if vector.op == "over"}
-    assert list(verdicts.values()).count(Status.PASS) == 14
+    assert set(verdicts.values()) == {Status.PASS}
     assert len(verdicts) == 18
 
 

@@ -88,6 +88,18 @@ def last_changes(groups: Groups, is_delete: Bools, live: Ints) -> Ints:
     return found
 
 
+def oldest_of(numbers: Ints, removed: Ints) -> Bools:
+    """Which live rows are gone: of each number the first, as many as were removed. Those without a number stay.
+
+    >>> oldest_of(np.array([0, -1, 0]), np.array([1])).tolist()
+    [True, False, False]
+    """
+    known = np.flatnonzero(numbers >= 0)
+    gone = np.zeros(len(numbers), np.bool_)
+    gone[known] = places_within(numbers[known]) < removed[numbers[known]]
+    return gone
+
+
 def _continues(codes: Ints) -> Bools:
     """For sorted codes: whether each of them, from the second on, equals the one before it."""
     same: Bools = codes[1:] == codes[:-1]

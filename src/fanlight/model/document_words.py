@@ -35,6 +35,7 @@ from fanlight.model.aggregates.single import (
 )
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.match import Interval
@@ -171,6 +172,7 @@ WORDS: dict[str, type] = {
     "Variance": Variance,
     # over
     "OverSpec": OverSpec,
+    "EmissionMode": EmissionMode,
     "OrderBy": OrderBy,
     "Frame": Frame,
     "RowFrame": RowFrame,

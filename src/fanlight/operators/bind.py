@@ -21,7 +21,7 @@ from fanlight.operators.fill.operator import bind_fill
 from fanlight.operators.join.operator import bind_join
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
-from fanlight.operators.over.operator import bind_over
+from fanlight.operators.over.bind import bind_over
 from fanlight.operators.over.partitions import bind_windowed_over
 from fanlight.operators.recent.operator import bind_recent
 from fanlight.operators.sort.operator import bind_sort

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.changes import Changes
+from fanlight.model.continuation import OP, Continuation
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.order_by import OrderBy as OrderBy
 from fanlight.model.order_by import desc as desc
 from fanlight.model.over.frame import Frame, SessionFrame
@@ -20,7 +23,8 @@ from fanlight.model.over.functions import (
     RowFunction,
     RowNumber,
 )
-from fanlight.model.stream_spec import StreamSpec
+from fanlight.model.over.modes import refusals
+from fanlight.model.stream_spec import LATER, StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.time.unit import TimeUnit
@@ -35,6 +39,12 @@ class Computed(NamedTuple):
     name: str
     frame: Frame
     function: RowFunction | Aggregate
+
+    @property
+    def rows_after(self) -> int:
+        """How many rows after its own it waits for, however long it takes."""
+        leads = isinstance(self.function, Lead) and self.function.within is None
+        return max(self.frame.rows_after, self.function.offset if leads else 0)  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,14 @@ class OverSpec(StreamSpec):
     """What whole numbers in the time column count. None: nobody has said, and whole numbers are refused."""
     ahead: Duration | None = None
     """How far ahead of the clock a time may be. None: as far as it likes."""
+    mode: EmissionMode = field(default=EmissionMode.ON_CLOSE, metadata=LATER)
+    """When rows leave, and whether they are corrected."""
+    retention: Duration | None = field(default=None, metadata=LATER)
+    """How long after its time, by the watermark, a row can be corrected, where rows are."""
+    by: tuple[OrderBy, ...] = field(default=(), metadata=LATER)
+    """The columns that order rows in the place of their time; rows that are still equal are in order of arrival."""
+    changes: Changes | None = field(default=None, metadata=LATER)
+    """How records change earlier ones. None: every record is a row of its own."""
 
     def __post_init__(self) -> None:
         if not self.computed:
@@ -75,7 +93,9 @@ class OverSpec(StreamSpec):
         for by in self.order:
             if by.column == self.time:
                 raise SpecError(f"over: {self.time!r} is the time, which orders rows anyway. Order by other columns.")
-        if self.forget is None and (needing := self._unforgotten()):
+        for told in refusals(self):
+            raise SpecError(told)
+        if self.forget is None and not self.by and (needing := self._unforgotten()):
             raise SpecError(
                 f"over: {needing} keeps something for every key that ever came, so its state would grow without end. "
                 "Say for how long after its newest row a key is remembered, as in over(…, forget='1 hour'), or "
@@ -93,12 +113,24 @@ class OverSpec(StreamSpec):
     def columns(self) -> tuple[str, ...]:
         """The input columns that are read; all others only pass."""
         worked_on = [name for one in self.new_columns for name in one.function.columns]
-        return tuple(dict.fromkeys([self.time, *self.keys, *(one.column for one in self.order), *worked_on]))
+        ordered = [one.column for one in (*self.order, *self.by)]
+        changed = () if self.changes is None else (self.changes.op, *self.changes.unique)
+        return tuple(dict.fromkeys([self.time, *self.keys, *ordered, *worked_on, *changed]))
+
+    @property
+    def op(self) -> str:
+        """The column of operations, where rows are corrected: that of the changes that come, or one of its own."""
+        return OP if self.changes is None else self.changes.op
+
+    @property
+    def fires_once(self) -> bool:
+        """Whether what leaves is never corrected."""
+        return self.mode is not EmissionMode.RETRACTING
 
     @property
     def rows_after(self) -> int:
         """How many rows of its key after its own a row waits for."""
-        return max(rows_after(one) for one in self.new_columns)
+        return max(one.rows_after for one in self.new_columns)
 
     @property
     def time_after(self) -> int:
@@ -114,22 +146,52 @@ class OverSpec(StreamSpec):
     def waits_for_rows(self) -> bool:
         """Whether rows after it decide when a row leaves, so that of two rows of one time one may leave first."""
         return any(
-            rows_after(one) > 0 or within(one.function) is not None or isinstance(one.frame, SessionFrame)
+            one.rows_after > 0 or within(one.function) is not None or isinstance(one.frame, SessionFrame)
             for one in self.new_columns
         )
 
     def hands_on(self, watermark: Timestamp) -> Timestamp:
         """The watermark of its rows: one that waits for rows after it may leave as late as its frames allow."""
-        if watermark in (START_OF_TIME, END_OF_TIME):
+        if self.mode is not EmissionMode.ON_CLOSE or watermark in (START_OF_TIME, END_OF_TIME):
             return watermark
-        waits = max(self.time_after, self.waits_within)
-        if any(isinstance(one.frame, SessionFrame) for one in self.new_columns):  # one may last for ever
+        waits = self._waits
+        return START_OF_TIME if waits.is_forever else max(watermark - waits.micros, START_OF_TIME)
+
+    @property
+    def continuation(self) -> Continuation:
+        """Its rows as a stream; where they are corrected, as changes of which every delete has its row.
+
+        A row can be corrected as long as it is kept: for the retention, and as long as it waits for rows after it.
+        """
+        if self.retention is None:
+            return Continuation(self.time, self.unit)
+        forever = self.retention.is_forever or self._waits.is_forever
+        late = Duration.FOREVER if forever else Duration(self.retention.micros + self._waits.micros)
+        said = Changes(self.op) if self.changes is None else self.changes
+        changes = Changes(self.op, said.unique, consistent=True, timed=said.timed)
+        return Continuation(self.time, self.unit, late, changes)
+
+    def horizon(self, watermark: Timestamp) -> Timestamp:
+        """The least time that a record can have at this watermark, and still be taken in."""
+        if self.retention is None:
+            return watermark
+        if self.retention.is_forever:
             return START_OF_TIME
+        return watermark if watermark == END_OF_TIME else max(watermark - self.retention.micros, START_OF_TIME)
+
+    @property
+    def _waits(self) -> Duration:
+        """How long after the watermark has passed it a row may still change, because its frames reach ahead."""
+        if self.by:
+            return Duration(0)
+        if any(isinstance(one.frame, SessionFrame) for one in self.new_columns):  # one may last for ever
+            return Duration.FOREVER
+        waits = max(self.time_after, self.waits_within)
         if self.rows_after:
             if self.forget is None or self.forget.is_forever or self._passes_over_rows:
-                return START_OF_TIME
+                return Duration.FOREVER
             waits = max(waits, self.rows_after * self.forget.micros)
-        return max(watermark - waits, START_OF_TIME)
+        return Duration(waits)
 
     @property
     def _passes_over_rows(self) -> bool:
@@ -142,21 +204,46 @@ class OverSpec(StreamSpec):
     @property
     def told(self) -> tuple[tuple[str, str], ...]:
         """What `explain` says of it besides its keys, its time and its watermark."""
-        order = ["by time", *(f"by `{one.column}`{' descending' if one.descending else ''}" for one in self.order)]
+        first = [] if self.by else ["by time"]
+        by = [f"by `{one.column}`{' descending' if one.descending else ''}" for one in (*self.by, *self.order)]
         frames = dict.fromkeys(str(one.frame) for one in self.new_columns)
+        gives = f"the columns that came, and {', '.join(one.name for one in self.new_columns)}"
+        if self.mode is EmissionMode.RETRACTING:
+            gives += f", with `{self.op}` one of +I, -U, +U, -D"
+        return (
+            ("order", f"{', then '.join([*first, *by, 'as they came'])}"),
+            ("frames", "; ".join(frames)),
+            ("fires", self._fires),
+            ("gives", gives),
+            ("keeps", ", ".join(self._keeps)),
+        )
+
+    @property
+    def _fires(self) -> str:
+        match self.mode:
+            case EmissionMode.EAGER:
+                return "each row once, when it comes, with what is known by then"
+            case EmissionMode.RETRACTING:
+                return "each row when it comes, and again whenever its values change"
         waits = "its frames are complete" if self.time_after or self.waits_for_rows else "the watermark has passed it"
-        kept = ["the rows that are not complete", "those that later frames reach"]
+        return f"each row once, when {waits}"
+
+    @property
+    def _keeps(self) -> list[str]:
+        if self.retention is not None:
+            long = "for ever: this grows" if self.retention.is_forever else f"until the watermark is {self.retention}"
+            kept = [f"all rows {long}{'' if self.retention.is_forever else ' past them'}"]
+            if self.by:
+                return kept if self.retention.is_forever else [*kept, "and they are taken back"]
+        else:
+            eager = self.mode is EmissionMode.EAGER
+            kept = [f"the rows that {'the watermark has not passed' if eager else 'are not complete'}"]
+        kept.append("those that later frames reach")
         if self.forget is not None:
             kept.append(
                 f"a few rows or numbers of each key, {'for ever' if self.forget.is_forever else f'{self.forget} long'}"
             )
-        return (
-            ("order", f"{', then '.join([*order, 'as they came'])}"),
-            ("frames", "; ".join(frames)),
-            ("fires", f"each row once, when {waits}"),
-            ("gives", f"the columns that came, and {', '.join(one.name for one in self.new_columns)}"),
-            ("keeps", ", ".join(kept)),
-        )
+        return kept
 
     def _unforgotten(self) -> str:
         """What needs `forget`, in words; empty if nothing does."""
@@ -180,7 +267,7 @@ class OverSpec(StreamSpec):
                 f"over: {one.name} is a function of all rows of a window, which is called once for it, and a frame is "
                 "there for every row. Say window(…).agg(…), or fold(…) over the frame."
             )
-        if isinstance(one.function, NthValue) and one.frame.is_unbounded:
+        if isinstance(one.function, NthValue) and one.frame.is_unbounded and not self.by:
             raise SpecError(
                 f"over: {one.name} looks for a row from the start of a frame that has none: all rows would be kept. "
                 "Use first('…') for the value of the least time, or a frame with a start."
@@ -203,12 +290,6 @@ def require_computed(one: Computed) -> None:
             f"over: {one.name}={one.function!r} is not an aggregate and no function of rows.{called} "
             f"Use one, as in {one.name}=avg('price') or {one.name}=lag('price')."
         )
-
-
-def rows_after(one: Computed) -> int:
-    """How many rows after its own a new column waits for."""
-    leads = isinstance(one.function, Lead) and one.function.within is None
-    return max(one.frame.rows_after, one.function.offset if leads else 0)  # type: ignore[union-attr]
 
 
 def within(function: RowFunction | Aggregate) -> int | None:

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.grouping.groups import Bools, Ints, check_key
-from fanlight.kernels.grouping.row_identity import places_within
-from fanlight.kernels.row_changes import last_changes
+from fanlight.kernels.row_changes import last_changes, oldest_of
 from fanlight.model.firing import Op
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.reason import Reason
@@ -126,7 +125,7 @@ class Normalize(Operator):
         else:  # the row that a delete takes back is equal to it
             before = np.where(deletes & settled.finds, np.arange(len(rows)), -1)
         self._leave(both, *_in_full(deletes, before))
-        stays = ~_taken(numbers, settled.removed)
+        stays = ~oldest_of(numbers, settled.removed)
         self._live.replace(live, times, owners, stays)
         new = settled.stays
         self._live.insert(rows.filter(pa.array(new)), bundle.times[new], buckets[new])
@@ -159,11 +158,3 @@ def _in_full(deletes: Bools, before: Ints) -> tuple[Ints, Ints]:
     places[new] = inserts
     ops[new] = np.where(is_there[inserts], int(Op.UPDATE), int(Op.INSERT))
     return places, ops
-
-
-def _taken(numbers: Ints, removed: Ints) -> Bools:
-    """Which live rows are gone: of each number the oldest, as many as were removed. Those without a number stay."""
-    known = np.flatnonzero(numbers >= 0)
-    gone = np.zeros(len(numbers), np.bool_)
-    gone[known] = places_within(numbers[known]) < removed[numbers[known]]
-    return gone

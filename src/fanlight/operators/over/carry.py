@@ -56,19 +56,58 @@ class KeyTotals(Columnar):
     partials: Partials
 
 
+class CarriedTables:
+    """The three tables as they are stored: each as columns of one batch."""
+
+    def __init__(self, plan: OverPlan) -> None:
+        self._keys = len(plan.spec.keys)
+        self._sums = plan.totals
+        time = pa.field("time", pa.int64())
+        keys = [field.with_name(f"k.{place}") for place, field in enumerate(plan.keys)]
+        own = [field.with_name(_OWN + field.name) for field in plan.context]
+        numbers = [pa.field(name, pa.int64()) for name in ("last", "number", "rank", "dense")]
+        self.pending_schema = pa.schema([time, *(field.with_name(_OWN + field.name) for field in plan.waiting)])
+        self.context_schema = pa.schema([time, *keys, *own])
+        self.totals_schema = pa.schema([*numbers, *keys, *plan.totals.fields])
+
+    def pending(self, batch: pa.RecordBatch) -> PendingRows:
+        """Rows that wait, read back."""
+        return PendingRows(_ints(batch, 0), batch.columns[1:])
+
+    def context(self, batch: pa.RecordBatch) -> ContextRows:
+        """Released rows, read back."""
+        columns = batch.columns[1:]
+        return ContextRows(_ints(batch, 0), columns[: self._keys], columns[self._keys :])
+
+    def totals(self, batch: pa.RecordBatch) -> KeyTotals:
+        """What is known of keys, read back."""
+        columns = batch.columns[4:]
+        partials = self._sums.from_arrays(columns[self._keys :])
+        last, numbers, ranks, dense = (_ints(batch, place) for place in range(4))
+        return KeyTotals(last, numbers, ranks, dense, columns[: self._keys], partials)
+
+    def of_pending(self, rows: PendingRows) -> pa.RecordBatch:
+        """Rows that wait, to be written."""
+        return pa.RecordBatch.from_arrays([pa.array(rows.times), *rows.columns], schema=self.pending_schema)
+
+    def of_context(self, rows: ContextRows) -> pa.RecordBatch:
+        """Released rows, to be written."""
+        columns = [pa.array(rows.times), *rows.keys, *rows.columns]
+        return pa.RecordBatch.from_arrays(columns, schema=self.context_schema)
+
+    def of_totals(self, totals: KeyTotals) -> pa.RecordBatch:
+        """What is known of keys, to be written."""
+        numbers = (totals.last, totals.numbers, totals.ranks, totals.dense)
+        columns = [*(pa.array(one) for one in numbers), *totals.keys, *self._sums.to_arrays(totals.partials)]
+        return pa.RecordBatch.from_arrays(columns, schema=self.totals_schema)
+
+
 class Carry:
     """The three tables in the store."""
 
     def __init__(self, plan: OverPlan, store: ChunkStore) -> None:
-        self._plan = plan
+        self._tables = CarriedTables(plan)
         self._log = ChunkLog(store, "over")
-        time = pa.field("time", pa.int64())
-        keys = [field.with_name(f"k.{place}") for place, field in enumerate(plan.keys)]
-        own = [field.with_name(_OWN + field.name) for field in plan.context]
-        self._pending = pa.schema([time, *(field.with_name(_OWN + field.name) for field in plan.schema)])
-        self._context = pa.schema([time, *keys, *own])
-        numbers = [pa.field(name, pa.int64()) for name in ("last", "number", "rank", "dense")]
-        self._totals = pa.schema([*numbers, *keys, *plan.totals.fields])
 
     @property
     def is_empty(self) -> bool:
@@ -77,34 +116,25 @@ class Carry:
 
     def pending(self) -> PendingRows:
         """The rows that wait for others."""
-        batch = self._read(_PENDING, self._pending)
-        return PendingRows(_ints(batch, 0), batch.columns[1:])
+        return self._tables.pending(self._read(_PENDING, self._tables.pending_schema))
 
     def context(self) -> ContextRows:
         """The released rows that are still looked at."""
-        batch, keys = self._read(_CONTEXT, self._context), len(self._plan.spec.keys)
-        columns = batch.columns[1:]
-        return ContextRows(_ints(batch, 0), columns[:keys], columns[keys:])
+        return self._tables.context(self._read(_CONTEXT, self._tables.context_schema))
 
     def totals(self) -> KeyTotals:
         """What is known of each key."""
-        batch, keys = self._read(_TOTALS, self._totals), len(self._plan.spec.keys)
-        columns = batch.columns[4:]
-        partials = self._plan.totals.from_arrays(columns[keys:])
-        last, numbers, ranks, dense = (_ints(batch, place) for place in range(4))
-        return KeyTotals(last, numbers, ranks, dense, columns[:keys], partials)
+        return self._tables.totals(self._read(_TOTALS, self._tables.totals_schema))
 
     def wait(self, pending: PendingRows) -> None:
         """Keep these rows waiting, in the place of those that did."""
-        self._replace(_PENDING, [pa.array(pending.times), *pending.columns], self._pending)
+        self._replace(_PENDING, self._tables.of_pending(pending))
 
     def write(self, pending: PendingRows, context: ContextRows, totals: KeyTotals) -> None:
         """Keep these in the place of all there was."""
         self.wait(pending)
-        self._replace(_CONTEXT, [pa.array(context.times), *context.keys, *context.columns], self._context)
-        numbers = (totals.last, totals.numbers, totals.ranks, totals.dense)
-        sums = self._plan.totals.to_arrays(totals.partials)
-        self._replace(_TOTALS, [*(pa.array(one) for one in numbers), *totals.keys, *sums], self._totals)
+        self._replace(_CONTEXT, self._tables.of_context(context))
+        self._replace(_TOTALS, self._tables.of_totals(totals))
 
     def clear(self) -> None:
         """Forget everything."""
@@ -113,10 +143,10 @@ class Carry:
     def _read(self, table: int, schema: pa.Schema) -> pa.RecordBatch:
         return in_one(self._log.read([table])[1], schema)
 
-    def _replace(self, table: int, columns: list[pa.Array], schema: pa.Schema) -> None:
+    def _replace(self, table: int, batch: pa.RecordBatch) -> None:
         self._log.retire([table])
-        if len(columns[0]):
-            self._log.replace(table, pa.RecordBatch.from_arrays(columns, schema=schema))
+        if len(batch):
+            self._log.replace(table, batch)
 
 
 def _ints(batch: pa.RecordBatch, place: int) -> Ints:

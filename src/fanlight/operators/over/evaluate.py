@@ -1,4 +1,4 @@
-"""One release of `over`: which rows are complete, the values of their new columns, and what is kept of them."""
+"""One look at the rows of `over`: which of them are complete, and the values of their new columns."""
 
 from __future__ import annotations
 
@@ -11,21 +11,12 @@ import pyarrow as pa
 
 from fanlight.kernels.aggregates.aggregation import Partials
 from fanlight.kernels.grouping.groups import Bools, Groups, Ints, encode_loosely
-from fanlight.kernels.merge_ranges import ranges
 from fanlight.kernels.over.frames import frame_rows, sessions
 from fanlight.kernels.over.peers import differs_from_before
 from fanlight.kernels.over.row_at import ValuedRows, row_after, taken_from
 from fanlight.kernels.over.stretches import EarlierRows, Stretches
 from fanlight.model.over.frame import Frame, SessionFrame
-from fanlight.model.over.functions import (
-    ColumnFunction,
-    DenseRank,
-    LastValue,
-    Lead,
-    Rank,
-    RowFunction,
-    RowNumber,
-)
+from fanlight.model.over.functions import ColumnFunction, DenseRank, Lead, Rank, RowFunction, RowNumber
 from fanlight.model.over.spec import Computed, within
 from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
 from fanlight.operators.over.carry import ContextRows, KeyTotals, PendingRows
@@ -50,10 +41,14 @@ class Release:
     pending: PendingRows
     totals: KeyTotals
     watermark: Timestamp
-    ends: bool
+    ends: bool = False
+    wanted: Bools | None = None
+    """Of the rows that wait, those whose values are asked for. None: those that are complete."""
+    moments: Ints | None = None
+    """The times of the rows that wait, where they are in another order; `pending.times` say which are peers then."""
 
     def __post_init__(self) -> None:
-        self.batch = pa.RecordBatch.from_arrays(self.pending.columns, schema=self.plan.schema)
+        self.batch = pa.RecordBatch.from_arrays(self.pending.columns, schema=self.plan.waiting)
         own = self.plan.keys_of(self.batch)
         keys = [pa.concat_arrays(three) for three in zip(self.totals.keys, self.context.keys, own, strict=True)]
         known, kept = len(self.totals), len(self.context)
@@ -70,8 +65,8 @@ class Release:
         self.waits = self.rows.order >= kept
         self.complete = self._completed()
         self._made: dict[Frame, Partials] = {}
-        self.at = np.flatnonzero(self.complete)
-        """The places of the complete rows."""
+        self.at = np.flatnonzero(self.complete if self.wanted is None else self._side_by_side(self.wanted))
+        """The places of the rows whose values are asked for."""
 
     @cached_property
     def columns(self) -> Values:
@@ -83,20 +78,32 @@ class Release:
             for (name, own), kept in zip(waiting.items(), self.context.columns, strict=True)
         }
 
+    def _side_by_side(self, mask: Bools) -> Bools:
+        """A mask of the rows that wait as one of all rows."""
+        return np.append(np.zeros(len(self.context), np.bool_), mask)[self.rows.order]
+
+    def _waiting(self, at: Ints) -> Bools:
+        """The rows at these places as a mask of those that wait."""
+        mask = np.zeros(len(self.pending), np.bool_)
+        mask[self.rows.order[at] - len(self.context)] = True
+        return mask
+
     @cached_property
-    def _leaves(self) -> Bools:
-        """Which of the rows that wait leave."""
-        leaves = np.zeros(len(self.pending), np.bool_)
-        leaves[self.rows.order[self.at] - len(self.context)] = True
-        return leaves
+    def passed(self) -> Bools:
+        """Which of the rows that wait are complete."""
+        return self._waiting(np.flatnonzero(self.complete))
 
     @cached_property
     def leaving(self) -> Ints:
-        """The complete rows as places among those that wait, in the order in which they leave."""
-        return np.flatnonzero(self._leaves)
+        """The rows whose values are asked for as places among those that wait, in the order of these."""
+        return np.flatnonzero(self._asked)
+
+    @cached_property
+    def _asked(self) -> Bools:
+        return self._waiting(self.at)
 
     def values(self) -> tuple[list[pa.Array], dict[int, dict[str, Any]]]:
-        """The new columns of the rows that leave, in their order; and what does not fit its type, by row and name."""
+        """The new columns of the rows `leaving`, in their order; and what does not fit its type, by row and name."""
         found: dict[int, pa.Array] = {}
         outside: dict[int, dict[str, Any]] = {}
         for one in (*self.plan.aggregates, *self.plan.running):
@@ -108,17 +115,27 @@ class Release:
         for place, computed in enumerate(self.plan.spec.new_columns):
             if isinstance(computed.function, RowFunction):
                 found[place] = self._function(computed, computed.function)
-        row_of = (np.cumsum(self._leaves) - 1)[self.rows.order[self.at] - len(self.context)]
-        back = np.empty(len(row_of), np.int64)
-        back[row_of] = np.arange(len(row_of))
-        taken = pa.array(back)
+        taken = pa.array(self._back)
         columns = [found[place].take(taken) for place in range(len(found))]
-        return columns, {int(row_of[row]): told for row, told in outside.items()}
+        return columns, {int(self._number_of[row]): told for row, told in outside.items()}
 
-    def kept(self) -> tuple[PendingRows, ContextRows, KeyTotals]:
-        """What the next step needs: rows that still wait, rows that frames reach, and the totals of keys."""
-        pending = self.pending.where(~self._leaves)
-        return pending, self._next_context(pending), self._next_totals()
+    def sees(self, frame: Frame, marked: Bools) -> Bools:
+        """Of the rows `leaving`: whether a marked row that waits is in its frame, or between that and the row."""
+        low, high = frame_rows(frame, self.rows, self.at)
+        before = np.concatenate([[0], np.cumsum(self._side_by_side(marked))])
+        seen: Bools = before[np.maximum(high, self.at + 1)] > before[np.minimum(low, self.at)]
+        return seen[self._back]
+
+    @cached_property
+    def _number_of(self) -> Ints:
+        """Of the rows asked for as they lie here: their numbers among those `leaving`."""
+        return (np.cumsum(self._asked) - 1)[self.rows.order[self.at] - len(self.context)]
+
+    @cached_property
+    def _back(self) -> Ints:
+        back = np.empty(len(self._number_of), np.int64)
+        back[self._number_of] = np.arange(len(back))
+        return back
 
     def _continuing(self, codes: Ints) -> Bools:
         """By key code: whether the first row that waits is near enough to the newest that left."""
@@ -145,50 +162,53 @@ class Release:
         if self.ends or self.watermark == END_OF_TIME:
             return self.waits
         complete: Bools = self.waits & (self.rows.times < self.watermark - self.plan.spec.time_after)
-        if not self.plan.spec.waits_for_rows:
+        if not self.plan.spec.waits_for_rows or not complete.any():
             return complete
-        is_over, at = self._is_over(), np.arange(len(self.rows))
+        is_over, ends = self._is_over(), self._ends_below()
         for one in self.plan.spec.new_columns:
-            complete &= self._sees_enough(one, at) | is_over
+            complete &= self._sees_enough(one, ends) | is_over
         return complete
 
     def _is_over(self) -> Bools:
         """Whether no row can come any more that is of the stretch of each row."""
         rows, forget = self.rows, self.plan.forget
-        if forget is None:
+        if forget is None or forget >= END_OF_TIME:
             return np.zeros(len(rows), np.bool_)
-        is_over = np.ones(len(rows), np.bool_)
-        last = rows.ends - 1
-        of_key = np.append(rows.codes[1:] != rows.codes[:-1], True)
-        newest = of_key[last]  # the stretch is the key's newest: more of it may come
-        is_over[newest] = rows.times[last[newest]] + forget < self.watermark if forget < END_OF_TIME else False
+        is_over: Bools = rows.times[rows.ends - 1] < self.watermark - forget
         return is_over
 
-    def _sees_enough(self, one: Computed, at: Ints) -> Bools:
-        """Whether the rows after each row that a new column looks at are all there."""
+    def _ends_below(self) -> Ints:
+        """Where the stretch of each row ends below the watermark: before a row above it one may still come."""
         rows = self.rows
-        enough: Bools = at + one.frame.rows_after < rows.ends
+        below = np.concatenate([[0], np.cumsum(rows.times < self.watermark)])
+        ends: Ints = rows.starts + below[rows.ends] - below[rows.starts]
+        return ends
+
+    def _sees_enough(self, one: Computed, ends: Ints) -> Bools:
+        """Whether the rows after each row that a new column looks at are all there; `ends` is after those that are."""
+        rows, at = self.rows, np.arange(len(self.rows))
+        enough: Bools = at + one.frame.rows_after < ends
         if isinstance(one.frame, SessionFrame):
             last = sessions(rows, one.frame.gap.micros)[1] - 1
             enough &= rows.times[last] <= self.watermark - one.frame.gap.micros
         if isinstance(one.function, Lead):
             valued = ValuedRows.of(self.columns[one.function.column], ignore_nulls=one.function.ignore_nulls)
-            found = row_after(at, one.function.offset, rows.ends, valued) >= 0
+            found = row_after(at, one.function.offset, ends, valued) >= 0
             most = within(one.function)
             enough &= found if most is None else found | (rows.times < self.watermark - most)
         return enough
 
     def _aggregated(self, one: FrameAggregates) -> tuple[list[pa.Array], Misfits]:
-        """The aggregates of the frames of the complete rows."""
-        at, partials = self.at, self._partials(one)
+        """The aggregates of the frames of the rows that are asked for."""
+        at, partials = self.at, self.partials(one)
         low, high = frame_rows(one.frame, self.rows, at)
         if not one.frame.is_unbounded:
             return frame_values(one, partials, at, low, high)
-        low = np.maximum(low, self._beyond_totals(one.frame, at))
-        merged = self._with_totals(one, merged_frames(one, partials, at, low, high), at)
+        low = np.maximum(low, self.beyond_totals(one.frame, at))
+        merged = self.with_totals(one, merged_frames(one, partials, at, low, high), at)
         return one.aggregation.finish(merged), one.aggregation.outside(merged)
 
-    def _beyond_totals(self, frame: Frame, at: Ints) -> Ints:
+    def beyond_totals(self, frame: Frame, at: Ints) -> Ints:
         """For each row: the first row of its stretch that the totals of a frame without a start do not have.
 
         Totals have what the frame of the newest row that left has, and that row too unless the frame ends before it.
@@ -198,15 +218,22 @@ class Release:
         newest = np.maximum(self.first[at] - 1, 0)
         return np.where(self._carried(at) >= 0, frame_rows(frame, self.rows, newest)[1], self.rows.starts[at])
 
-    def _partials(self, one: FrameAggregates) -> Partials:
+    def partials(self, one: FrameAggregates) -> Partials:
         """The partial of each row by itself."""
         if one.frame not in self._made:
             alone = Groups.alone(len(self.rows))
-            values, times = one.values(self.columns), self.rows.times
+            values, times = one.values(self.columns), self._moments
             self._made[one.frame] = one.aggregation.partial(values, times, alone, None, self.rows.order)
         return self._made[one.frame]
 
-    def _with_totals(self, one: FrameAggregates, merged: Partials, at: Ints) -> Partials:
+    @property
+    def _moments(self) -> Ints:
+        """The times of all rows side by side."""
+        if self.moments is None:
+            return self.rows.times
+        return np.concatenate([self.context.times, self.moments])[self.rows.order]
+
+    def with_totals(self, one: FrameAggregates, merged: Partials, at: Ints) -> Partials:
         """Partials after those of the rows of their stretch that have left."""
         carried = self._carried(at)
         if not (carried >= 0).any():
@@ -239,29 +266,31 @@ class Release:
         return firsts
 
     def _function(self, computed: Computed, function: RowFunction) -> pa.Array:
-        """One value of a row function for each complete row."""
+        """One value of a row function for each row that is asked for."""
         match function:
             case RowNumber():
-                return pa.array(self._numbers(self.at))
+                return pa.array(self.numbers(self.at))
             case Rank():
-                return pa.array(self._ranks(self.at))
+                return pa.array(self.ranks(self.at))
             case DenseRank():
-                return pa.array(self._dense(self.at))
+                return pa.array(self.dense(self.at))
             case ColumnFunction(column=column):
                 values = self.columns[column]
                 return taken_from(values, row_of(computed, function, self.rows, self.at, values))
         raise TypeError(f"{function!r} is no function of rows.")
 
-    def _numbers(self, at: Ints) -> Ints:
+    def numbers(self, at: Ints) -> Ints:
         """The place of each row in its stretch, from 1."""
         return at - self.first[at] + 1 + self._from_totals(self.totals.numbers, at)
 
-    def _ranks(self, at: Ints) -> Ints:
+    def ranks(self, at: Ints) -> Ints:
+        """The rank of each row in its stretch."""
         heads = np.maximum.accumulate(np.where(self._is_head, np.arange(len(self.rows)), 0))[at]
-        own = self._numbers(heads)
+        own = self.numbers(heads)
         return np.where(self.waits[heads], own, self._from_totals(self.totals.ranks, at))
 
-    def _dense(self, at: Ints) -> Ints:
+    def dense(self, at: Ints) -> Ints:
+        """The rank of each row in its stretch, without gaps."""
         waiting_heads = np.concatenate([[0], np.cumsum(self._is_head & self.waits)])
         own: Ints = waiting_heads[at + 1] - waiting_heads[self.first[at]]
         return own + self._from_totals(self.totals.dense, at)
@@ -274,114 +303,3 @@ class Release:
     def _is_head(self) -> Bools:
         """Which rows are the first of their time."""
         return differs_from_before([self.rows.numbers, self.rows.times])
-
-    def _next_context(self, pending: PendingRows) -> ContextRows:
-        """Of the rows that have left, those that a later row looks at."""
-        plan, rows = self.plan, self.rows
-        gone = np.flatnonzero(~self.waits | self.complete)
-        base = min(self.watermark, int(pending.times.min(initial=END_OF_TIME)))
-        if plan.forget is None:  # only times count
-            return self._as_context(gone[(rows.times[gone] >= base - plan.time_before) | self._looked_back_at()[gone]])
-        newest = np.full(self.keys.count, _NONE)
-        newest[rows.codes[gone]] = rows.numbers[gone]
-        gone = gone[rows.numbers[gone] == newest[rows.codes[gone]]]  # what is over is never looked at again
-        needed = self._looked_back_at()[gone] | (_from_end(rows.codes[gone]) < plan.rows_before)
-        if plan.time_before:
-            needed |= rows.times[gone] >= base - plan.time_before
-        for name, count in plan.valued_before.items():
-            valid = self.columns[name].is_valid().to_numpy(zero_copy_only=False)[gone]
-            places = np.flatnonzero(valid)
-            needed[places[_from_end(rows.codes[gone[places]]) < count]] = True
-        return self._as_context(gone[needed & ~self._forgotten[rows.codes[gone]]])
-
-    def _looked_back_at(self) -> Bools:
-        """Which rows are looked at from afar: those of sessions with rows that wait, and those after the totals.
-
-        Where a frame without a start ends before its row, the totals do not have the rows from its end on.
-        """
-        rows, needed = self.rows, np.zeros(len(self.rows), np.bool_)
-        waiting = np.concatenate([[0], np.cumsum(self.waits & ~self.complete)])
-        newest = np.flatnonzero(~self.waits | self.complete)
-        newest = newest[_from_end(rows.codes[newest]) == 0]
-        for one in self.plan.spec.new_columns:
-            if isinstance(one.frame, SessionFrame):
-                low, high = sessions(rows, one.frame.gap.micros)
-                needed |= waiting[high] > waiting[low]
-            elif one.frame.is_unbounded and one.frame.ends_before:
-                low, high = frame_rows(one.frame, rows, newest)
-                starts, ends = (np.bincount(places, minlength=len(rows) + 1) for places in (high, newest + 1))
-                needed |= np.cumsum(starts - ends)[:-1] > 0
-                if isinstance(one.function, LastValue):
-                    places = row_of(one, one.function, rows, newest, self.columns[one.function.column])
-                    needed[places[places >= 0]] = True
-        return needed
-
-    def _as_context(self, kept: Ints) -> ContextRows:
-        """The rows at these places, with the columns that are looked at."""
-        keys = [key.take(pa.array(self.rows.codes[kept])) for key in self.keys.keys]
-        columns = [self.columns[field.name].take(pa.array(kept)) for field in self.plan.context]
-        return ContextRows(self.rows.times[kept], keys, columns)
-
-    def _next_totals(self) -> KeyTotals:
-        """The totals of keys, after the rows that leave now."""
-        plan, totals = self.plan, self.totals
-        if plan.forget is None:
-            return totals
-        forgotten, last = self._forgotten, self._last_left
-        codes = np.flatnonzero((last >= 0) & ~forgotten)
-        at = last[codes]
-        sums = self._sums(at)
-        fresh = KeyTotals(
-            self.rows.times[at],
-            self._numbers(at),
-            self._ranks(at),
-            self._dense(at),
-            [key.take(pa.array(codes)) for key in self.keys.keys],
-            sums,
-        )
-        stays = np.ones(len(totals), np.bool_)
-        known = np.flatnonzero(self.total_of >= 0)
-        stays[self.total_of[known]] = (last[known] < 0) & ~forgotten[known]
-        return KeyTotals.concat([totals.where(stays), fresh])
-
-    def _sums(self, at: Ints) -> Partials:
-        """The totals of frames without a start, up to and with these rows."""
-        parts = []
-        for one in self.plan.running:
-            high = frame_rows(one.frame, self.rows, at)[1] if one.frame.ends_before else at + 1
-            merged = ranges(one.aggregation, self._partials(one), self._beyond_totals(one.frame, at), high)
-            parts.append(self._with_totals(one, merged, at))
-        counts = parts[0].rows if parts else np.zeros(len(at), np.int64)
-        return Partials(counts, None, [columns for part in parts for columns in part.columns])
-
-    @cached_property
-    def _last_left(self) -> Ints:
-        """By key code: the place of the newest row that leaves now; -1 if none does."""
-        last = np.full(self.keys.count, _NONE)
-        last[self.rows.codes[self.at]] = self.at
-        return last
-
-    @cached_property
-    def _forgotten(self) -> Bools:
-        """By key code: whether nothing is kept of it any more, because a row to come would start anew."""
-        forget, count = self.plan.forget, self.keys.count
-        if forget is None or forget >= END_OF_TIME:
-            return np.zeros(count, np.bool_)
-        newest = np.full(count, END_OF_TIME)
-        known = np.flatnonzero(self.total_of >= 0)
-        newest[known] = self.totals.last[self.total_of[known]]
-        last = self._last_left
-        newest[last >= 0] = self.rows.times[last[last >= 0]]
-        forgotten: Bools = (newest < END_OF_TIME) & (newest < self.watermark - forget)
-        waiting = np.flatnonzero(self.waits & ~self.complete)
-        forgotten[self.rows.codes[waiting]] = False
-        return forgotten
-
-
-def _from_end(codes: Ints) -> Ints:
-    """How many rows of the same key come after each; rows of a key lie side by side."""
-    if not len(codes):
-        return np.zeros(0, np.int64)
-    ends = np.append(np.flatnonzero(codes[1:] != codes[:-1]), len(codes) - 1)
-    sizes = np.diff(np.append(-1, ends))
-    return np.repeat(ends, sizes) - np.arange(len(codes))

@@ -1,33 +1,23 @@
-"""The operator of `over`: rows leave with new columns when their frames are complete."""
+"""The operator of `over` on close: rows leave with new columns when their frames are complete."""
 
 from __future__ import annotations
-
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.over.peers import order_within_times, ordered_ranks
-from fanlight.model.over.spec import OverSpec
 from fanlight.model.reason import Reason
 from fanlight.operators.accounting import Books
-from fanlight.operators.ingest.bundle import Bundle, TimeReader
-from fanlight.operators.ingest.columns import plain
-from fanlight.operators.operator import BoundSpec, Operator, Progress
+from fanlight.operators.ingest.bundle import Bundle
+from fanlight.operators.operator import Operator, Progress
 from fanlight.operators.over.carry import Carry, PendingRows
 from fanlight.operators.over.evaluate import Release
+from fanlight.operators.over.next_carry import kept_after
+from fanlight.operators.over.order import in_order
 from fanlight.operators.over.plan import OverPlan
-from fanlight.operators.over.withheld import without_misfits
+from fanlight.operators.over.withheld import withhold
 from fanlight.operators.sort.buffer import SortBuffer
 from fanlight.operators.sort.gather import gather, joined
 from fanlight.state.store import ChunkStore
-
-
-def bind_over(spec: OverSpec, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # noqa: ARG001 -- rows say nothing but what came
-    """`over` bound to its columns; the output has the columns of the input, and the new ones."""
-    plan = OverPlan.bind(spec, schema)
-    return BoundSpec(schema, plan.result, partial(Over, plan), times=TimeReader.of(spec))
 
 
 class Over(Operator):
@@ -61,11 +51,11 @@ class Over(Operator):
             self._carry.wait(pending)
             return []
         columns, outside = release.values()
-        self._carry.write(*release.kept())
+        self._carry.write(*kept_after(release))
         rows, leaving = release.batch, release.leaving
         rows = rows if len(leaving) == len(rows) else gather([rows], leaving)
         found = pa.RecordBatch.from_arrays([*rows.columns, *columns], schema=self._plan.result)
-        return [self._withheld(found, outside, progress) if outside else found]
+        return [withhold(found, outside, self._books, progress.watermark)]
 
     def retire(self, progress: Progress) -> None:
         """At the end of the input nothing is kept."""
@@ -80,11 +70,6 @@ class Over(Operator):
         times = np.concatenate([own for _, own in taken])
         batches = joined([rows for rows, _ in taken], self._plan.schema)
         rows = batches[0] if len(batches) == 1 else gather(batches, np.arange(len(times)))
-        ranks = [ordered_ranks(plain(rows.column(by.column)), descending=by.descending) for by in self._plan.spec.order]
-        order = order_within_times(times, ranks)
+        order = in_order(times, rows, self._plan.spec.order)
         passed = PendingRows(times, rows.columns)
         return passed if order is None else passed.take(order)
-
-    def _withheld(self, rows: pa.RecordBatch, outside: dict[int, dict[str, Any]], progress: Progress) -> pa.RecordBatch:
-        """The rows without those that have a value which its type cannot hold: these become letters."""
-        return without_misfits(rows, outside, self._books, progress.watermark)

@@ -23,7 +23,7 @@ from fanlight.operators.ingest.columns import require_column
 from fanlight.operators.operator import BoundSpec, Operator, Progress
 from fanlight.operators.over.partition_values import PartitionValues
 from fanlight.operators.over.plan import FrameAggregates, bound_columns
-from fanlight.operators.over.withheld import without_misfits
+from fanlight.operators.over.withheld import withhold
 from fanlight.state.store import ChunkStore
 
 
@@ -89,4 +89,4 @@ class OverPartitions(Operator):
         if not spec.window.has_ends:  # what a global window has in the place of its bounds is no time
             bounds = [pa.nulls(len(places), bound.type) for bound in bounds]
         rows = pa.RecordBatch.from_arrays([*own, *bounds, *columns], schema=self._plan.result)
-        return without_misfits(rows, outside, self._books, progress.watermark)
+        return withhold(rows, outside, self._books, progress.watermark)

@@ -16,6 +16,7 @@ from fanlight.kernels.grouping.groups import check_key
 from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.sort_time import check_tie
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.firing import FiringTime
 from fanlight.model.over.frame import Frame
 from fanlight.model.over.functions import ColumnFunction, CumeDist, DenseRank, Lag, LastValue, PercentRank, Rank
@@ -52,6 +53,8 @@ class OverPlan:
     spec: OverSpec
     schema: pa.Schema
     result: pa.Schema
+    waiting: pa.Schema
+    """The columns that are kept of a row that waits: all of it, or where it has left already, what others look at."""
     aggregates: tuple[FrameAggregates, ...]
     """The aggregates of frames that have a start."""
     running: tuple[FrameAggregates, ...]
@@ -68,21 +71,28 @@ class OverPlan:
             require_column(schema, name)
         for name in spec.keys:
             check_key(name, schema.field(name).type)
-        for by in spec.order:
+        for by in (*spec.order, *spec.by):
             check_tie(by.column, schema.field(by.column).type)
         for field in schema:
             require_movable(field.name, field.type)
         outputs, found = bound_columns(spec.new_columns, schema)
         running = tuple(one for one in found if one.frame.is_unbounded)
+        context = _context(spec, schema)
         return OverPlan(
             spec,
             schema,
-            pa.schema([*schema, *outputs]),
+            _result(spec, schema, outputs),
+            _waiting(spec, schema, context),
             tuple(one for one in found if not one.frame.is_unbounded),
             running,
             Aggregation(tuple(reducer for one in running for reducer in one.aggregation.reducers), FiringTime.END),
-            _context(spec, schema),
+            context,
         )
+
+    @property
+    def outputs(self) -> list[pa.Field]:
+        """The new columns."""
+        return [self.result.field(one.name) for one in self.spec.new_columns]
 
     @property
     def keys(self) -> list[pa.Field]:
@@ -154,6 +164,31 @@ def bound_columns(columns: Sequence[Computed], schema: pa.Schema) -> tuple[list[
             is_share = isinstance(function, PercentRank | CumeDist)
             outputs.append(pa.field(name, pa.float64() if is_share else pa.int64()))
     return outputs, [_frame_aggregates(frame, own) for frame, own in groups.items()]
+
+
+def _result(spec: OverSpec, schema: pa.Schema, outputs: list[pa.Field]) -> pa.Schema:
+    """The columns of the rows that leave; where they are corrected, with their operation."""
+    if spec.mode is not EmissionMode.RETRACTING:
+        return pa.schema([*schema, *outputs])
+    op = pa.field(spec.op, pa.string())
+    if spec.changes is not None:
+        return pa.schema([*schema.set(schema.get_field_index(spec.op), op), *outputs])
+    if spec.op in schema.names:
+        raise InputError(
+            f"retracting: a column {spec.op!r} came already, and the result says in one of this name what its rows do. "
+            f"Rename it with select; if it has the operations of changes, say so, as in stream(…, op={spec.op!r})."
+        )
+    return pa.schema([*schema, *outputs, op])
+
+
+def _waiting(spec: OverSpec, schema: pa.Schema, context: tuple[pa.Field, ...]) -> pa.Schema:
+    match spec.mode:
+        case EmissionMode.EAGER:
+            looked_at = {*spec.keys, *(one.column for one in spec.order), *(field.name for field in context)}
+            return pa.schema([field for field in schema if field.name in looked_at])
+        case EmissionMode.RETRACTING if spec.changes is not None:
+            return schema.remove(schema.get_field_index(spec.changes.op))
+    return schema
 
 
 def _context(spec: OverSpec, schema: pa.Schema) -> tuple[pa.Field, ...]:

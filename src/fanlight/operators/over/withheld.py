@@ -1,4 +1,4 @@
-"""Rows that do not leave, because a type cannot hold a value of theirs."""
+"""Rows with a value that its type cannot hold: they do not leave, and a letter says what they are."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fanlight.model.time.timestamp import Timestamp
 from fanlight.operators.accounting import Books
 
 
-def without_misfits(
+def withhold(
     rows: pa.RecordBatch, outside: dict[int, dict[str, Any]], books: Books, watermark: Timestamp
 ) -> pa.RecordBatch:
-    """The rows without those in `outside`, which become letters; it has the exact text of each value that is none."""
+    """The rows without those `outside`, which become letters: these have the exact values as text, by row and name."""
     if not outside:
         return rows
     places = sorted(outside)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
     ColumnFunction,
@@ -74,7 +75,12 @@ class OverOracle:
     ({'ts': 4, 'v': 5, 's': 15},)
     """
 
+    mode: ClassVar[EmissionMode] = EmissionMode.ON_CLOSE
+    """Those of the other modes are in `over_modes`."""
+
     def __init__(self, spec: OverSpec) -> None:
+        if spec.mode is not self.mode:
+            raise SpecError(f"oracle of over: this one is for {self.mode.value}, and the spec says {spec.mode.value}.")
         if not isinstance(spec.watermark, Explicit | BoundedDisorder):
             raise SpecError(f"oracle of over: {spec.watermark!r} is not read here. Use Explicit or BoundedDisorder.")
         self.spec = spec

@@ -110,10 +110,18 @@ def orders(*, settled: bool = False) -> SearchStrategy[tuple[OrderBy, ...]]:
 
 
 @st.composite
-def overs(draw: DrawFn, /, *, most: int = 3, frames: SearchStrategy[Frame] | None = None, **fields: Any) -> OverSpec:
+def overs(
+    draw: DrawFn,
+    /,
+    *,
+    most: int = 3,
+    frames: SearchStrategy[Frame] | None = None,
+    columns: SearchStrategy[FunctionOver] | None = None,
+    **fields: Any,
+) -> OverSpec:
     """Any spec over the common record shape; a field may be given as a value or as a strategy of its own."""
-    columns = draw(st.lists(computed(frames), min_size=1, max_size=most))
-    named = tuple((f"c{place}", *one) for place, one in enumerate(columns))
+    chosen = draw(st.lists(computed(frames) if columns is None else columns, min_size=1, max_size=most))
+    named = tuple((f"c{place}", *one) for place, one in enumerate(chosen))
     free: dict[str, SearchStrategy[Any]] = {
         "keys": st.sampled_from([("k",), ("k",), (), ("k", "b")]),
         "order": orders(),

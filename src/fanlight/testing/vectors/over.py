@@ -11,10 +11,11 @@ import pyarrow as pa
 from fanlight.errors import VectorError
 from fanlight.model.aggregates import Aggregate, Avg
 from fanlight.model.over.frame import Frame
-from fanlight.model.over.functions import RowFunction, dense_rank, first_value, lag, last_value, rank, row_number
+from fanlight.model.over.functions import RowFunction
 from fanlight.model.over.spec import OrderBy, OverSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import Timestamp
+from fanlight.testing.vectors.adopt import says_its_order
 from fanlight.testing.vectors.aggregates import read_aggregate
 from fanlight.testing.vectors.declare import TIME
 from fanlight.testing.vectors.frame_text import frame_in, frame_of
@@ -22,13 +23,13 @@ from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.milliseconds import moment, written
 from fanlight.testing.vectors.observe import Row
 from fanlight.testing.vectors.over_so_far import differences_so_far, shows_so_far
+from fanlight.testing.vectors.over_view import over_view
+from fanlight.testing.vectors.row_functions import function_of
 from fanlight.testing.vectors.sort import EngineRows, Records, sort_differences
 from fanlight.testing.vectors.watermarks import strategy_of
 
 _COLUMN = re.compile(r"(?P<call>(?P<name>\w+)\s*=\s*(?P<function>\w+)\((?P<given>[^)]*)\))\s*(?P<frame>.*)")
 _WHERE = re.compile(r"(?P<column>\w+) where (?P<asked>\w+) > (?P<least>-?\d+)")
-_NAMED = {"row_number": row_number, "rank": rank, "dense_rank": dense_rank}
-_TAKEN = {"first_value": first_value, "last_value": last_value}
 
 
 class EngineOver:
@@ -120,13 +121,8 @@ class _Declared:
             raise VectorError(f"over: the column {text!r} cannot be read.")
         name, function, given = found["name"], found["function"], found["given"]
         frame = frame_in(found["frame"]) if found["frame"] else whole
-        if function in _NAMED:
-            return name, frame, _NAMED[function]()
-        if function in _TAKEN:
-            return name, frame, _TAKEN[function](given)
-        if function == "lag":
-            column, _, offset = given.partition(",")
-            return name, frame, lag(column.strip(), int(offset or 1))
+        if (found_function := function_of(function, given)) is not None:
+            return name, frame, found_function
         asked = _WHERE.fullmatch(given)
         if asked is None:
             return (name, frame, read_aggregate(found["call"])[1])
@@ -136,6 +132,8 @@ class _Declared:
 
 def over(vector: Vector, engine: str) -> list[str]:
     """What differs where an engine looks over rows."""
+    if says_its_order(vector):
+        return over_view(vector, engine)
     if shows_so_far(vector):
         return differences_so_far(vector, lambda: EngineSoFar(vector, engine), EngineOver(vector, engine).computed)
     driver = EngineOver(vector, engine)
