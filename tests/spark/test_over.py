@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import fanlight as fl
 
 from .scripted import one_batch_a_file
-from .test_inputs import SHOP, WEB, Declared, Given, embedded, streamed
+from .test_inputs import CHANGES, SHOP, WEB, Declared, Given, embedded, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,31 @@ def into_windows(given: Given) -> Any:
     return tens.window(fl.tumbling("30 s")).agg(most=fl.max("most"), n=fl.count())
 
 
-@pytest.mark.parametrize("declared", [over_time, both_sides, several_frames, without_keys, into_windows])
+def as_they_come(given: Given) -> Any:
+    last = given(delay="5 s").key_by("k").over(fl.range("20 s")).add(n=fl.count(), total=fl.sum("v"))
+    return last.over(fl.rows(1), forget="25 s").add(number=fl.row_number(), before=fl.lag("v")).eager()
+
+
+def kept_up_to_date(given: Given) -> Any:
+    """A record of 17 comes when the watermark is at 31, and corrects; one of 2 is too late for that."""
+    both = given(delay="0 s").select("ts", "k", "v").key_by("k").over(fl.range("20 s", following="10 s"))
+    corrected = both.add(n=fl.count(), total=fl.sum("v")).retracting(retention="15 s")
+    return corrected.key_by("k").window(fl.tumbling("30 s")).agg(rows=fl.count(), most=fl.max("total"))
+
+
+def in_another_order(given: Given) -> Any:
+    """The greatest first, of the last half minute; what is older is taken back."""
+    rows = given(delay="0 s").select("ts", "k", "v").over(fl.rows(1), by=fl.desc("v"))
+    return rows.add(rank=fl.rank(), then=fl.lead("v"), near=fl.sum("v")).retracting(retention="15 s")
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        *(over_time, both_sides, several_frames, without_keys, into_windows),
+        *(as_they_come, kept_up_to_date, in_another_order),
+    ],
+)
 def test_a_query_gives_what_this_process_gives(spark: SparkSession, tmp_path: Path, declared: Declared) -> None:
     expected = embedded(declared, only=WEB)
     assert expected.letters
@@ -67,6 +91,17 @@ def test_so_it_does_over_two_inputs(spark: SparkSession, tmp_path: Path) -> None
 
     expected = embedded(declared, web=WEB, shop=SHOP)
     assert streamed(spark, tmp_path, declared, web=WEB, shop=SHOP) == expected
+
+
+def test_so_it_does_over_changes_that_move_rows_between_keys(spark: SparkSession, tmp_path: Path) -> None:
+    def declared(given: Given) -> Any:
+        orders = given(op="op", unique="id", operations={"u": "+U"}, delay="1 minute").key_by("k")
+        running = orders.over(fl.rows("unbounded"), forget="never").add(number=fl.row_number(), total=fl.sum("v"))
+        return running.retracting(retention="1 hour")
+
+    expected = embedded(declared, only=CHANGES)
+    assert streamed(spark, tmp_path, declared, only=CHANGES) == expected
+    assert {row["op"] for step in expected.rows for row in step} == {"+I", "-U", "+U", "-D"}
 
 
 def test_a_batch_data_frame_is_one_bundle(spark: SparkSession) -> None:

@@ -49,7 +49,8 @@ class ResultShape:
     def of(spec: StreamSpec, bound: BoundSpec, dead_letters: pa.Schema) -> ResultShape:
         """The shape of what a pipeline gives, and of the dead letters that come with it."""
         if bound.panes is None:
-            return ResultShape.of_rows(bound.result, dead_letters)
+            changes = spec.continuation.changes
+            return ResultShape.of_rows(bound.result, dead_letters, op=None if changes is None else changes.op)
         return ResultShape.of_panes(
             bound.result,
             dead_letters,
