@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import fanlight as fl
+from fanlight.model.changes import Changes
 from fanlight.model.continuation import Continuation
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.semantics import Closing, Semantics
@@ -30,6 +31,13 @@ def spec(window: WindowKind = TEN, **fields: Any) -> WindowSpec:
     return WindowSpec("ts", window, (("n", fl.count()),), ("k",), **fields)
 
 
+def over(retention: str | None = None) -> StreamSpec:
+    """Rows with a frame that reaches 5 us ahead; with a retention they are kept up to date."""
+    rows = fl.stream([], time="ts", unit="us").key_by("k").over(fl.range("9 us", following="5 us"))
+    result = rows.add(n=fl.count())
+    return (result if retention is None else result.retracting(retention)).spec
+
+
 @pytest.mark.parametrize(
     ("stage", "less"),
     [
@@ -49,6 +57,8 @@ def spec(window: WindowKind = TEN, **fields: Any) -> WindowSpec:
         pytest.param(spec(fl.hopping("8 us", every="2 us"), firing_time=FiringTime.LATEST), 8, id="latest"),
         pytest.param(spec(fl.sliding("7 us"), firing_time=FiringTime.LATEST, tick=Duration(3)), 10, id="sliding"),
         pytest.param(SortSpec("ts"), 0, id="sort"),
+        pytest.param(over(), 5, id="over"),
+        pytest.param(over("60 us"), 0, id="over-kept-up-to-date"),
     ],
 )
 def test_the_watermark_handed_on(stage: StreamSpec, less: int) -> None:
@@ -127,3 +137,11 @@ def test_op_is_refused_only_where_firings_get_one() -> None:
     assert WindowSpec("ts", TEN, (("op", fl.count()),)).continuation.time == "window_time"
     with pytest.raises(fl.SpecError, match=r"'op'.*Rename it"):
         _ = WindowSpec("ts", TEN, (("op", fl.count()),), lateness=HOUR).continuation
+
+
+def test_a_correction_of_over_is_behind_by_the_retention_and_what_its_frame_reaches_ahead() -> None:
+    found = over("60 us").continuation
+    assert found.lateness == Duration(65)
+    assert found.changes == Changes("op", consistent=True)
+    assert over("forever").continuation.lateness.is_forever
+    assert over().continuation == Continuation("ts", TimeUnit.MICROSECONDS)

@@ -37,6 +37,14 @@ def revenue(source: list[dict[str, Any]]) -> fl.Result:
     return assert_type(firing.agg(n=fl.count(), revenue=fl.sum("price"), p50=fl.median("price")), fl.Result)
 
 
+def test_rows_say_when_they_leave() -> None:
+    over = fl.stream(ORDERS, time="ts").key_by("product").over(fl.range("10 minutes"))
+    result = assert_type(over.add(n=fl.count()), fl.OverResult)
+    assert assert_type(result.eager(), fl.OverResult).table().column("n").to_pylist() == [1, 2]
+    assert assert_type(result.retracting(retention="1 hour").spec, fl.OverSpec).fires_once is False
+    assert_type(result.on_close().over(fl.rows(1), forget="1 hour").add(before=fl.lag("price")), fl.OverResult)
+
+
 def test_a_pipeline_reads_as_it_is_typed() -> None:
     result = revenue(ORDERS)
     counts = assert_type(result.accounting, fl.Accounting)

@@ -55,6 +55,19 @@ def test_rows_are_their_columns_and_nothing_tells_them_apart() -> None:
     assert ROWS.ops(ORDERS.empty_table()) is None
 
 
+def test_rows_that_are_kept_up_to_date_are_changes() -> None:
+    """The operation is no part of a table in which a later row takes the place of the earlier one."""
+
+    def declared(source: Any) -> Any:
+        rows = fl.stream(source, time="ts").key_by("k").over(fl.range("1 minute")).add(n=fl.count())
+        return rows.retracting(retention="1 hour")
+
+    shape = shape_of(declared, pa.schema({"ts": pa.timestamp("us"), "k": pa.string()}))
+    assert (shape.key, shape.op) == ((), ("op",))
+    table = shape.upserted_by("k")
+    assert table.flat(table.rows.empty_table()).column_names == ["ts", "k", "n"]
+
+
 def test_changes_say_what_they_do_in_a_column_of_their_own() -> None:
     rows = offered(CHANGES, 0, ("a", 1, 0.5, "+I"), ("a", 1, 0.5, "-D")).batch.rows
     ops = CHANGES.ops(rows)

@@ -10,9 +10,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.changes import Changes
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.over.frame import Frame
+from fanlight.model.over.frame import Frame, RangeFrame
 from fanlight.model.over.functions import Lead, RowFunction
-from fanlight.model.over.spec import OrderBy, OverSpec
+from fanlight.model.over.spec import OrderBy, OverSpec, within
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit
 from fanlight.testing.strategies.changes import OP, changelogs
@@ -26,6 +26,7 @@ from fanlight.testing.strategies.overs import (
     range_frames,
     row_frames,
     row_functions,
+    session_frames,
 )
 from fanlight.testing.strategies.specs import among, durations
 
@@ -73,10 +74,12 @@ def other_orders() -> SearchStrategy[tuple[OrderBy, ...]]:
 
 def in_any_order(*, measured: bool) -> SearchStrategy[FunctionOver]:
     """A frame and a function where all rows are kept; only `measured` frames ask how far times are apart."""
-    peers: SearchStrategy[Frame] = range_frames(following=False).filter(lambda one: one.time_before == 0)
-    frames = among(row_frames(), range_frames() if measured else peers)
+    lengths = st.sampled_from([Duration(0), Duration.FOREVER])
+    peers: SearchStrategy[Frame] = st.builds(RangeFrame, st.booleans(), lengths)
+    frames = among(row_frames(), range_frames(), session_frames()) if measured else among(row_frames(), peers)
     one: SearchStrategy[RowFunction | Aggregate] = st.sampled_from(AGGREGATES_OVER)
-    functions = among(one, one, row_functions())
+    others = row_functions().filter(lambda one: measured or within(one) is None)
+    functions = among(one, one, others)
     return st.tuples(frames, functions).filter(lambda one: not (one[0].is_unbounded and _gathers(one[1])))
 
 
