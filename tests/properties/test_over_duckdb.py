@@ -249,9 +249,11 @@ def framed(frame: Frame) -> str:
         word, before = "RANGE", None if frame.is_unbounded else frame.preceding.micros
         after = None if frame.is_endless else frame.following.micros
     start = "UNBOUNDED PRECEDING" if before is None else _bound(-before)
-    if after is not None and before is not None and before < 0:
-        after = max(after, 0)
     end = "UNBOUNDED FOLLOWING" if after is None else _bound(after)
+    if after is not None and before is not None and before < 0 and after <= 0:
+        end = "0 FOLLOWING"
+    elif before == 0 and after is not None and after < 0:
+        start = "0 PRECEDING"
     return f"{word} BETWEEN {start} AND {end} {'EXCLUDE CURRENT ROW' if frame.excludes_current else ''}"
 
 
