@@ -252,6 +252,10 @@ def framed(frame: Frame) -> str:
         before, after = 1, -2
     start = "UNBOUNDED PRECEDING" if before is None else _bound(-before)
     end = "UNBOUNDED FOLLOWING" if after is None else _bound(after)
+    if after is not None and before is not None and before < 0 and after <= 0:
+        end = "0 FOLLOWING"
+    elif before == 0 and after is not None and after < 0:
+        start = "0 PRECEDING"
     return f"{word} BETWEEN {start} AND {end} {'EXCLUDE CURRENT ROW' if frame.excludes_current else ''}"
 
 
