@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import defaultdict
 from pathlib import Path
@@ -33,3 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("slow"):
             ranks[item.path] = max(ranks[item.path], 2 if "spark" in item.path.parts else 1)
     items.sort(key=lambda item: -ranks[item.path])
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests stay until the end: the collector is told not to look at them in every one of its rounds."""
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """At the end nothing is kept from it: a library that counts what it has made would find some of it left."""
+    gc.unfreeze()

@@ -150,6 +150,7 @@ def test_the_processor_that_runs_on_spark_replays_too(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> None:
     """In a process of its own, in which pyspark cannot be imported."""
     program = "import sys; sys.modules['pyspark'] = None; from fanlight.cli.main import app; app()"

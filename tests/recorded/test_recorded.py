@@ -23,16 +23,19 @@ def assert_same(group: str, name: str, line: Line) -> None:
     assert not told, told
 
 
+@pytest.mark.slow
 @lines("vectors-embedded")
 def test_every_vector_gives_what_it_gave(name: str, line: Line) -> None:
     assert_same("vectors-embedded", name, line)
 
 
+@pytest.mark.slow
 @lines("vectors-spark")
 def test_every_vector_gives_what_it_gave_on_the_processor_of_spark(name: str, line: Line) -> None:
     assert_same("vectors-spark", name, line)
 
 
+@pytest.mark.slow
 @lines("shapes-embedded")
 def test_every_shape_gives_what_it_gave(name: str, line: Line) -> None:
     assert_same("shapes-embedded", name, line)

@@ -65,7 +65,13 @@ def test_a_chunk_costs_its_rows_and_a_line_of_the_directory() -> None:
     assert decode_snapshot(data)[0] == chunks
 
 
-@pytest.mark.parametrize("window", [fl.tumbling("1 s"), fl.session("500 ms")], ids=["tumbling", "session"])
+@pytest.mark.parametrize(
+    "window",
+    [
+        pytest.param(fl.tumbling("1 s"), id="tumbling"),
+        pytest.param(fl.session("500 ms"), id="session", marks=pytest.mark.slow),
+    ],
+)
 def test_open_windows_are_few_bytes_each(window: Any) -> None:
     """4,000 windows with a count and a sum, held for late records: under 40 bytes each, and they go on."""
     stream = fl.stream([], time="ts", unit="s", watermark=fl.Explicit()).key_by("k")

@@ -125,6 +125,7 @@ def readable(operator: fl.WindowOperator) -> list[int]:
     return sorted(operator.messages().column("id").to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @given(scripts, retentions, triggers, st.sampled_from([0, 4]), st.integers(0, 5))
 def test_messages_are_readable_as_long_as_their_windows(
