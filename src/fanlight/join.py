@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from fanlight.errors import SpecError
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
 from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import JoinSpec, JoinType, Side
 from fanlight.model.preparation import Intake, Preparation, Sided, where_of
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.watermarks import Combine, Several
@@ -48,11 +49,11 @@ class JoinResult(RowResult[JoinSpec]):
 
     def eager(self) -> JoinResult:
         """A pair leaves as soon as both rows are here; a row without a match when none can come any more."""
-        return self._with(emits=Emits.EAGER)
+        return self._with(mode=EmissionMode.EAGER)
 
     def on_close(self) -> JoinResult:
         """Every row leaves when it is complete, in the order of the left rows."""
-        return self._with(emits=Emits.ON_CLOSE)
+        return self._with(mode=EmissionMode.ON_CLOSE)
 
     def stamped(self, side: Literal["left", "right"]) -> JoinResult:
         """Whose time is the time of a joined row, for what follows."""
@@ -103,7 +104,7 @@ def _by_interval(
             f"join: both sides are called {names[0]!r}, so nobody could tell their columns apart. Give one another "
             "name, as in stream(…, name='o')."
         )
-    emits = Emits.EAGER if kind is JoinType.INNER else Emits.ON_CLOSE
+    emits = EmissionMode.EAGER if kind is JoinType.INNER else EmissionMode.ON_CLOSE
     stamp: Any = {JoinType.RIGHT: "right", JoinType.FULL: None}.get(kind, "left")
     spec = JoinSpec(
         Side(names[0], left.time, left.unit, left.keys),

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from fanlight.errors import SpecError
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.match import Interval, interval, same_time
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import JoinSpec, JoinType, Side
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
@@ -79,7 +80,7 @@ class TestTheWatermarkHandedOn:
         """A right row at 93 s and a left one at 95 s leave, on close, when the right watermark passes 100 s."""
         by_right = replace(SPEC, stamp="right")
         assert by_right.hands_on(100_000_000) == 98_000_000
-        assert replace(by_right, emits=Emits.ON_CLOSE).hands_on(100_000_000) == 93_000_000
+        assert replace(by_right, mode=EmissionMode.ON_CLOSE).hands_on(100_000_000) == 93_000_000
 
     def test_the_ends_of_time_are_handed_on_as_they_are(self) -> None:
         assert [SPEC.hands_on(end) for end in (START_OF_TIME, END_OF_TIME)] == [START_OF_TIME, END_OF_TIME]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanlight.model.join.spec import Emits, JoinType
+from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.join.spec import JoinType
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 from fanlight.testing.oracle.join import JoinOutcome
 from fanlight.testing.script import same
@@ -45,8 +46,8 @@ def test_rows_leave_as_the_oracle_says_with_restarts_in_between(
 @given(pipelines())
 def test_when_rows_leave_changes_nothing_in_which_rows_leave(pipeline: JoinPipeline) -> None:
     eager, on_close = (
-        rows_of(embedded(replace(pipeline.spec, emits=emits), pipeline.steps))
-        for emits in (Emits.EAGER, Emits.ON_CLOSE)
+        rows_of(embedded(replace(pipeline.spec, mode=emits), pipeline.steps))
+        for emits in (EmissionMode.EAGER, EmissionMode.ON_CLOSE)
     )
     assert eager == on_close
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import MODES, JoinSpec, JoinType, Side
 from fanlight.model.preparation import Where
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
@@ -40,14 +41,14 @@ DELAY = 40
 SHORT = 3
 """How far those records are out of order that arrive nearly in order."""
 CONDITION = CONDITIONS[2]
-EVERY = [(how, emits) for how in JoinType for emits in Emits]
+EVERY = [(how, emits) for how in JoinType for emits in MODES]
 
 every_join = pytest.mark.parametrize(
     ("how", "emits"), EVERY, ids=[f"{how.value}-{emits.value}" for how, emits in EVERY]
 )
 
 
-def spec_of(how: JoinType, emits: Emits, match: Interval, keys: Any, *, where: bool, delay: int) -> JoinSpec:
+def spec_of(how: JoinType, emits: EmissionMode, match: Interval, keys: Any, *, where: bool, delay: int) -> JoinSpec:
     stamp: Any = {JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left")
     assert CONDITION is not None
     return JoinSpec(
@@ -91,7 +92,7 @@ def bundles(left: list[Record], right: list[Record], sizes: Sequence[tuple[int, 
 )
 def test_the_batch_join_leaves_whatever_the_order_and_the_cuts(
     how: JoinType,
-    emits: Emits,
+    emits: EmissionMode,
     left: list[Record],
     right: list[Record],
     match: Interval,
@@ -110,7 +111,7 @@ def test_the_batch_join_leaves_whatever_the_order_and_the_cuts(
 
 @every_join
 @pytest.mark.parametrize("shape", ["hot", "strangers", "duplicates", "nulls"])
-def test_shapes_of_keys(shape: str, how: JoinType, emits: Emits) -> None:
+def test_shapes_of_keys(shape: str, how: JoinType, emits: EmissionMode) -> None:
     """Three hundred rows a side: one key has most, no key is common, every row is there twice, most keys are null."""
     number = {
         "hot": lambda place, _: 7 if place % 10 else place % 50,

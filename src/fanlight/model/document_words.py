@@ -39,7 +39,7 @@ from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import JoinSpec, JoinType, Side
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
@@ -204,7 +204,6 @@ WORDS: dict[str, type] = {
     # joins
     "JoinSpec": JoinSpec,
     "JoinType": JoinType,
-    "Emits": Emits,
     "Side": Side,
     "Interval": Interval,
     # the specs

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.properties.join_runs import SPACES, JoinRun
 
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import MODES, JoinSpec, JoinType, Side
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, Several
@@ -18,10 +19,10 @@ MANY = 400
 FAR = 15
 """How far rows may be apart that match, in microseconds."""
 
-every_join = [(how, emits) for how in JoinType for emits in Emits]
+every_join = [(how, emits) for how in JoinType for emits in MODES]
 
 
-def spec_of(how: JoinType, emits: Emits) -> JoinSpec:
+def spec_of(how: JoinType, emits: EmissionMode) -> JoinSpec:
     stamp: Any = {JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left")
     followed = BoundedDisorder(Duration(5))
     return JoinSpec(
@@ -43,7 +44,7 @@ def step(second: int) -> JoinStep:
 
 
 @pytest.mark.parametrize(("how", "emits"), every_join, ids=[f"{how.value}-{emits.value}" for how, emits in every_join])
-def test_what_is_kept_does_not_grow_with_the_stream(how: JoinType, emits: Emits) -> None:
+def test_what_is_kept_does_not_grow_with_the_stream(how: JoinType, emits: EmissionMode) -> None:
     """A side keeps the rows of the interval and of the delay, a few times over in chunks that go as a whole."""
     run, most, chunks = JoinRun(spec_of(how, emits)), 0, 0
     for second in range(MANY):
@@ -57,7 +58,7 @@ def test_what_is_kept_does_not_grow_with_the_stream(how: JoinType, emits: Emits)
 
 
 def test_a_join_goes_on_from_what_was_stored() -> None:
-    spec = spec_of(JoinType.FULL, Emits.EAGER)
+    spec = spec_of(JoinType.FULL, EmissionMode.EAGER)
     whole, cut = JoinRun(spec), JoinRun(spec)
     for second in range(60):
         if second % 7 == 0:

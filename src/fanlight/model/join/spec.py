@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from fanlight.errors import SpecError
 from fanlight.model.continuation import Continuation
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.match import Interval
 from fanlight.model.preparation import Where
 from fanlight.model.stream_spec import StreamSpec
@@ -23,6 +24,10 @@ INPUT = "input"
 """The column that says of a record from which side it came."""
 KEY = "key."
 """What the columns of keys begin with, of either side: then comes the number of the key."""
+
+
+MODES = (EmissionMode.EAGER, EmissionMode.ON_CLOSE)
+"""When rows of a join can leave."""
 
 
 class JoinType(Enum):
@@ -51,15 +56,6 @@ class JoinType(Enum):
         return self in (JoinType.SEMI, JoinType.ANTI)
 
 
-class Emits(Enum):
-    """When rows of a join leave."""
-
-    EAGER = "eager"
-    """A pair as soon as both are here; a row without a match when none can come any more."""
-    ON_CLOSE = "on_close"
-    """All rows when they are complete, in order."""
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of a join: the name of its input, its column of times, and its keys."""
@@ -82,7 +78,7 @@ class JoinSpec(StreamSpec):
     right: Side
     match: Interval
     how: JoinType = JoinType.INNER
-    emits: Emits = Emits.EAGER
+    mode: EmissionMode = EmissionMode.EAGER
     where: Where | None = None
     """A condition over the joined columns that a pair must meet."""
     lateness: Duration = ZERO
@@ -111,6 +107,10 @@ class JoinSpec(StreamSpec):
             raise SpecError(
                 f"join: the left side has {len(self.left.keys)} keys and the right side {len(self.right.keys)}, and "
                 "they are compared one by one. Say key_by(…) on both with as many columns, or on='id'."
+            )
+        if self.mode not in MODES:
+            raise SpecError(
+                f"join: joined rows are not kept up to date yet ({self.mode.value}). Use eager or on_close."
             )
         if self.lateness.is_forever or self.lateness.micros < 0:
             raise SpecError(f"join: `lateness` ({self.lateness}) must be a duration from 0 up; rows are kept for it.")
@@ -179,7 +179,7 @@ class JoinSpec(StreamSpec):
         least, most = self.match.least, self.match.most
         waits = max(most, 0)
         if self.stamp == "right":
-            waits = max(-least, 0) if self.emits is Emits.EAGER else waits - least
+            waits = max(-least, 0) if self.mode is EmissionMode.EAGER else waits - least
         return max(watermark - waits - self.lateness.micros, START_OF_TIME)
 
     @property
@@ -187,10 +187,10 @@ class JoinSpec(StreamSpec):
         """What `explain` says of it besides its keys, its time and its watermark."""
         kept = Duration(self.match.upper.micros - self.match.lower.micros)
         when = {
-            Emits.EAGER: "a pair as soon as both rows are here",
-            Emits.ON_CLOSE: "a row when nothing can match it any more, in the order of the left rows",
-        }[self.emits]
-        pads = "; a row without a match when none can come any more" if self.emits is Emits.EAGER else ""
+            EmissionMode.EAGER: "a pair as soon as both rows are here",
+            EmissionMode.ON_CLOSE: "a row when nothing can match it any more, in the order of the left rows",
+        }[self.mode]
+        pads = "; a row without a match when none can come any more" if self.mode is EmissionMode.EAGER else ""
         condition = () if self.where is None else (("condition", self.where.told),)
         return (
             ("joins", f"{self.left.name} with {self.right.name}, {self.how.value}"),

@@ -6,7 +6,8 @@ from functools import partial
 
 import pyarrow as pa
 
-from fanlight.model.join.spec import Emits, JoinSpec
+from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.join.spec import JoinSpec
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.columns import require_column
 from fanlight.operators.join.eager import JoinEager
@@ -20,5 +21,5 @@ def bind_join(spec: JoinSpec, schema: pa.Schema, *, lean: bool = False) -> Bound
     for name in (spec.left.name, spec.right.name, *spec.columns, *spec.keys):
         require_column(schema, name)
     plan = JoinPlan.bind(spec, schema)
-    make = JoinEager if spec.emits is Emits.EAGER else JoinOnClose
+    make = JoinEager if spec.mode is EmissionMode.EAGER else JoinOnClose
     return BoundSpec(schema, plan.result, partial(make, plan), times=TimeReader.of(spec))

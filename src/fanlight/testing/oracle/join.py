@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanlight.errors import SpecError
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.join.spec import JoinSpec, JoinType, Side
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
@@ -134,7 +135,7 @@ class JoinOracle:
             self._take(one, side, records, watermark, letters)
         self._match()
         self._move(ends=step.end)
-        rows = self._eager() if self.spec.emits is Emits.EAGER else self._on_close()
+        rows = self._eager() if self.spec.mode is EmissionMode.EAGER else self._on_close()
         return JoinOutcome(tuple(rows), tuple(letters), self.left.counts, self.right.counts, self._handed_on())
 
     def _take(
@@ -280,7 +281,7 @@ class JoinOracle:
         match, waits = self.spec.match, 0
         if self.spec.stamp == "right":
             waits = max(-match.least, 0)
-            if self.spec.emits is Emits.ON_CLOSE:
+            if self.spec.mode is EmissionMode.ON_CLOSE:
                 waits = max(match.most, 0) - match.least
         else:
             waits = max(match.most, 0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import MODES, JoinSpec, JoinType, Side
 from fanlight.model.preparation import Where
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST
@@ -116,7 +116,7 @@ def specs(draw: DrawFn, kinds: Sequence[JoinType] = tuple(JoinType)) -> tuple[Jo
         Side(RIGHT, "ts", TimeUnit.MICROSECONDS, right),
         draw(matches()),
         how,
-        draw(st.sampled_from(Emits)),
+        draw(st.sampled_from(MODES)),
         None if condition is None else Where(condition[0]),
         draw(st.sampled_from([0, 0, 0, 2, 5]).map(Duration)),
         draw(st.sampled_from(kinds_of_stamp.get(how, ["left"]))),

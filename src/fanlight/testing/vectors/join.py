@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.errors import VectorError
+from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.intakes import sided_intakes
 from fanlight.model.join.match import Closed, Interval, same_time
-from fanlight.model.join.spec import Emits, JoinSpec, JoinType, Side
+from fanlight.model.join.spec import JoinSpec, JoinType, Side
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Several
@@ -117,7 +118,7 @@ def _declared(vector: Vector) -> JoinSpec:
         Side(RIGHT, TIME, TimeUnit.MICROSECONDS, keys),
         _match(join),
         how,
-        Emits.ON_CLOSE if vector.get("emit") == "on_close" else Emits.EAGER,
+        EmissionMode.ON_CLOSE if vector.get("emit") == "on_close" else EmissionMode.EAGER,
         lateness=length(vector.get("lateness_ms", 0)),
         stamp={JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left"),
         watermark=Several(((RIGHT, each[RIGHT]), (LEFT, each[LEFT]))),
