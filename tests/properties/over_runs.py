@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from fanlight.embedded.sources import as_bundle
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.reason import Reason
-from fanlight.model.time.timestamp import START_OF_TIME
+from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 from fanlight.operators.identity import known_schema
 from fanlight.operators.ingest.inputs import Said
 from fanlight.operators.ingest.remarks import Remarks
@@ -110,3 +111,10 @@ def by_law(spec: OverSpec, steps: Sequence[Step]) -> list[OverOutcome]:
     """What the oracle says, step by step."""
     oracle = ORACLES[spec.mode](spec)
     return [oracle.step(step) for step in steps]
+
+
+def as_on_spark(steps: Sequence[Step]) -> list[Step]:
+    """Steps without a clock. Spark's watermarks are timestamps: none is at the end of time before the input ends."""
+    return [
+        replace(step, clock=None, watermark=None if step.watermark == END_OF_TIME else step.watermark) for step in steps
+    ]

@@ -33,7 +33,7 @@ from fanlight.testing.strategies.scripts import cut, records
 from fanlight.testing.strategies.specs import durations
 
 from .laws import ROUNDING, SCHEMA, brief, letter, patient
-from .over_runs import OverRun, by_law, embedded, on_spark
+from .over_runs import OverRun, as_on_spark, by_law, embedded, on_spark
 
 pytestmark = pytest.mark.slow
 
@@ -190,11 +190,8 @@ def test_all_rows_leave_when_the_watermark_says_that_nothing_more_can_come() -> 
 @brief
 @given(over_pipelines(watermark=Explicit(), keys=("k",), ahead=None))
 def test_the_processor_on_spark_gives_the_same(pipeline: OverPipeline) -> None:
-    """Spark's watermarks are timestamps: none is at the end of time before the input ends."""
     spec, steps = pipeline
-    steps = [
-        replace(step, clock=None, watermark=None if step.watermark == END_OF_TIME else step.watermark) for step in steps
-    ]
+    steps = as_on_spark(steps)
     assert_same(on_spark(spec, steps, SCHEMA), by_law(spec, steps))
 
 

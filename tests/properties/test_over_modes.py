@@ -30,7 +30,7 @@ from fanlight.testing.strategies.over_modes import (
 from fanlight.testing.strategies.overs import OverPipeline, row_frames
 
 from .laws import ROUNDING, SCHEMA, brief, patient
-from .over_runs import OverRun, by_law, embedded, on_spark
+from .over_runs import OverRun, as_on_spark, by_law, embedded, on_spark
 from .test_over import assert_same as assert_same_steps
 
 pytestmark = pytest.mark.slow
@@ -179,7 +179,7 @@ def test_the_same_log_gives_the_same_bytes(pipeline: OverPipeline) -> None:
 @given(st.one_of(*(one(watermark=Explicit(), keys=("k",), ahead=None) for one in MODES)))
 def test_the_processor_on_spark_gives_the_same(pipeline: OverPipeline) -> None:
     spec, steps = pipeline
-    steps = [replace(step, clock=None) for step in steps]
+    steps = as_on_spark(steps)
     assert_same(on_spark(spec, steps, columns_of(spec)), by_law(spec, steps))
 
 
