@@ -25,7 +25,7 @@ from fanlight.errors import (
     VectorError,
 )
 from fanlight.inputs import stream
-from fanlight.join import JoinResult
+from fanlight.joins import JoinResult
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -64,7 +64,7 @@ from fanlight.model.aggregates import (
 )
 from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
-from fanlight.model.join.match import Interval, interval, same_time
+from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.order_by import asc, desc
 from fanlight.model.over.frame import range, rows, session_frame
@@ -154,6 +154,7 @@ __all__ = [
     "FiringTime",
     "InputError",
     "Interval",
+    "IntervalJoinSpec",
     "JoinResult",
     "JoinSpec",
     "LateBy",

@@ -12,7 +12,7 @@ from fanlight.model.changes import Changes
 from fanlight.model.continuation import ROW
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
-from fanlight.model.join.match import Interval
+from fanlight.model.join.interval import Interval
 from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation, WholeRow, select_of, text_of, where_of
 from fanlight.model.recent import RecentSpec
@@ -31,7 +31,7 @@ from fanlight.whole_rows import normalized, of_whole_rows
 from fanlight.windowed import Windowed
 
 if TYPE_CHECKING:
-    from fanlight.join import JoinResult
+    from fanlight.joins.result import JoinResult
     from fanlight.row_result import RowResult
 
 Spec_ = TypeVar("Spec_", bound=StreamSpec)

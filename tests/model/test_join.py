@@ -9,14 +9,14 @@ import pytest
 
 from fanlight.errors import SpecError
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.match import Interval, interval, same_time
-from fanlight.model.join.spec import JoinSpec, JoinType, Side
+from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
 
 LEFT, RIGHT = Side("o", "ts", keys=("id",)), Side("p", "at", keys=("id",))
-SPEC = JoinSpec(LEFT, RIGHT, interval("-2 s", "5 s"))
+SPEC = IntervalJoinSpec(LEFT, RIGHT, interval("-2 s", "5 s"))
 
 
 class TestIntervals:

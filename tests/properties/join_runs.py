@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.model.join.intakes import sided_intakes
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.interval import IntervalJoinSpec
 from fanlight.model.reason import Reason
 from fanlight.operators.ingest.conform import CheckedBatch
 from fanlight.operators.ingest.inputs import Arrival, Said
@@ -24,7 +24,7 @@ SPACES = ("left", "right", "left_matched", "right_matched")
 class JoinRun:
     """A standalone join that takes steps and gives outcomes; its columns are known from the start."""
 
-    def __init__(self, spec: JoinSpec, store: MemoryStore | None = None) -> None:
+    def __init__(self, spec: IntervalJoinSpec, store: MemoryStore | None = None) -> None:
         self.spec = spec
         self.store = MemoryStore() if store is None else store
         self.operator = StandaloneOperator(spec, store=self.store, intakes=sided_intakes(spec))
@@ -83,7 +83,9 @@ class JoinRun:
         return found
 
 
-def embedded(spec: JoinSpec, steps: Sequence[JoinStep], restore_before: Collection[int] = ()) -> list[JoinOutcome]:
+def embedded(
+    spec: IntervalJoinSpec, steps: Sequence[JoinStep], restore_before: Collection[int] = ()
+) -> list[JoinOutcome]:
     """What the engine gives, step by step; nothing is left in its store when the input has ended."""
     run, outcomes = JoinRun(spec), []
     for place, step in enumerate(steps):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.spec import JoinType
+from fanlight.model.join.sides import JoinType
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 from fanlight.testing.oracle.join import JoinOutcome
 from fanlight.testing.script import same

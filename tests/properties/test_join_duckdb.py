@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import MODES, JoinSpec, JoinType, Side
+from fanlight.model.join.interval import MODES, Interval, IntervalJoinSpec
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.preparation import Where
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
@@ -48,10 +48,12 @@ every_join = pytest.mark.parametrize(
 )
 
 
-def spec_of(how: JoinType, emits: EmissionMode, match: Interval, keys: Any, *, where: bool, delay: int) -> JoinSpec:
+def spec_of(
+    how: JoinType, emits: EmissionMode, match: Interval, keys: Any, *, where: bool, delay: int
+) -> IntervalJoinSpec:
     stamp: Any = {JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left")
     assert CONDITION is not None
-    return JoinSpec(
+    return IntervalJoinSpec(
         Side(LEFT, "ts", TimeUnit.MICROSECONDS, keys[0]),
         Side(RIGHT, "ts", TimeUnit.MICROSECONDS, keys[1]),
         match,
@@ -133,7 +135,7 @@ def test_shapes_of_keys(shape: str, how: JoinType, emits: EmissionMode) -> None:
 
 
 def assert_same_as_in_duckdb(
-    spec: JoinSpec, left: list[Record], right: list[Record], steps: Sequence[JoinStep]
+    spec: IntervalJoinSpec, left: list[Record], right: list[Record], steps: Sequence[JoinStep]
 ) -> None:
     """All rows, as a multiset; no record was late."""
     base = database()
@@ -151,7 +153,7 @@ def database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-def sql(spec: JoinSpec) -> str:
+def sql(spec: IntervalJoinSpec) -> str:
     """The batch join of the tables `l` and `r`."""
     match, how = spec.match, spec.how
     low = ">=" if match.closed in ("both", "left") else ">"

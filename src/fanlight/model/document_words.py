@@ -38,8 +38,8 @@ from fanlight.model.continuation import Continuation
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
-from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import JoinSpec, JoinType, Side
+from fanlight.model.join.interval import Interval, IntervalJoinSpec
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
@@ -202,7 +202,7 @@ WORDS: dict[str, type] = {
     "Tag": Tag,
     "Sided": Sided,
     # joins
-    "JoinSpec": JoinSpec,
+    "IntervalJoinSpec": IntervalJoinSpec,
     "JoinType": JoinType,
     "Side": Side,
     "Interval": Interval,

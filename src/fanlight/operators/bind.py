@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.model.fill import FillSpec
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.interval import IntervalJoinSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.over.windowed import WindowedOverSpec
@@ -18,7 +18,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.top import TopSpec
 from fanlight.model.unique import UniqueSpec
 from fanlight.operators.fill.operator import bind_fill
-from fanlight.operators.join.operator import bind_join
+from fanlight.operators.join.interval.bind import bind_interval_join
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.over.bind import bind_over
@@ -48,5 +48,5 @@ bind.register(OverSpec, bind_over)
 bind.register(TopSpec, bind_top)
 bind.register(FillSpec, bind_fill)
 bind.register(WindowedOverSpec, bind_windowed_over)
-bind.register(JoinSpec, bind_join)
+bind.register(IntervalJoinSpec, bind_interval_join)
 bind.register(RecentSpec, bind_recent)

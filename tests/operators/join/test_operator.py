@@ -8,8 +8,8 @@ import pytest
 from tests.properties.join_runs import SPACES, JoinRun
 
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import MODES, JoinSpec, JoinType, Side
+from fanlight.model.join.interval import MODES, Interval, IntervalJoinSpec
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, Several
@@ -22,10 +22,10 @@ FAR = 15
 every_join = [(how, emits) for how in JoinType for emits in MODES]
 
 
-def spec_of(how: JoinType, emits: EmissionMode) -> JoinSpec:
+def spec_of(how: JoinType, emits: EmissionMode) -> IntervalJoinSpec:
     stamp: Any = {JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left")
     followed = BoundedDisorder(Duration(5))
-    return JoinSpec(
+    return IntervalJoinSpec(
         Side("o", "ts", TimeUnit.MICROSECONDS, ("k",)),
         Side("p", "ts", TimeUnit.MICROSECONDS, ("k",)),
         Interval(Duration(-FAR), Duration(FAR)),

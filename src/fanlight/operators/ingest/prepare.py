@@ -13,7 +13,7 @@ from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools
 from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.times import Fault
-from fanlight.model.join.spec import KEY, TIME
+from fanlight.model.join.sides import KEY, TIME
 from fanlight.model.preparation import (
     Extract,
     Intake,

@@ -13,7 +13,8 @@ from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools, Ints, check_key
 from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.row_hashes import row_hashes
-from fanlight.model.join.spec import JoinSpec, Side
+from fanlight.model.join.sides import Side
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.preparation import text_of
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.ingest.conform import is_alike

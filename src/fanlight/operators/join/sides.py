@@ -1,8 +1,6 @@
-"""What every join does: it parts a bundle by side, judges records by their own input, and finds pairs."""
+"""What every join does: it parts a bundle by side, judges records by their own input, and makes joined rows."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +8,7 @@ import pyarrow.compute as pc
 
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.join.pair_order import pair_order
-from fanlight.kernels.join.probe import matches
-from fanlight.model.join.spec import Side
+from fanlight.model.join.sides import Side
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.operators.accounting import INPUT, Books
@@ -23,7 +20,7 @@ from fanlight.state.store import ChunkStore
 
 
 class JoinOperator(Operator):
-    """The rows of both sides that one shard keeps; subclasses say when pairs are looked for."""
+    """The rows of both sides that one shard keeps; subclasses say which pairs are looked for, and when."""
 
     def __init__(self, plan: JoinPlan, store: ChunkStore, books: Books) -> None:
         self._plan = plan
@@ -73,24 +70,6 @@ class JoinOperator(Operator):
         """The watermark of a side after the step."""
         assert progress.inputs is not None
         return moved(progress.inputs[side.name][1], -self._plan.spec.lateness.micros)
-
-    def _partners(self, lefts: SideRows, rights: Iterable[SideRows]) -> list[RowPairs]:
-        """The pairs of left rows, by key and time, with the right rows of each chunk."""
-        least, most = self._plan.spec.match.least, self._plan.spec.match.most
-        found = []
-        for chunk in rights:
-            left, right = matches(chunk.codes, chunk.times, lefts.codes, lefts.times + least, lefts.times + most)
-            found += self._met(RowPairs(lefts, chunk, left, right))
-        return found
-
-    def _partners_of_right(self, rights: SideRows, lefts: Iterable[SideRows]) -> list[RowPairs]:
-        """The pairs of right rows, by key and time, with the left rows of each chunk."""
-        least, most = self._plan.spec.match.least, self._plan.spec.match.most
-        found = []
-        for chunk in lefts:
-            right, left = matches(chunk.codes, chunk.times, rights.codes, rights.times - most, rights.times - least)
-            found += self._met(RowPairs(chunk, rights, left, right))
-        return found
 
     def _met(self, pairs: RowPairs) -> list[RowPairs]:
         """The pairs that meet the condition, if there are any."""

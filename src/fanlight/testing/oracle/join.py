@@ -9,7 +9,8 @@ from typing import Any
 
 from fanlight.errors import SpecError
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.spec import JoinSpec, JoinType, Side
+from fanlight.model.join.interval import IntervalJoinSpec
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
@@ -93,19 +94,19 @@ class _SideInput:
 class JoinOracle:
     """One run of a join, in one shard; `step` takes it further.
 
-    >>> from fanlight.model.join.match import Interval
+    >>> from fanlight.model.join.interval import Interval
     >>> from fanlight.model.time.duration import Duration
     >>> from fanlight.model.time.watermarks import bounded_disorder, several
     >>> told = several({"p": bounded_disorder("0 s"), "o": bounded_disorder("0 s")})
     >>> sides = Side("o", "ts", keys=("id",)), Side("p", "ts", keys=("id",))
-    >>> spec = JoinSpec(*sides, Interval(Duration(0), Duration(5)), watermark=told)
+    >>> spec = IntervalJoinSpec(*sides, Interval(Duration(0), Duration(5)), watermark=told)
     >>> oracle = JoinOracle(spec, ("ts", "id"), ("ts", "id", "paid"))
     >>> oracle.step(JoinStep(left=({"ts": 1, "id": 7},), right=({"ts": 4, "id": 7, "paid": 3},))).rows
     ({'ts': 1, 'id': 7, 'ts_p': 4, 'paid': 3},)
     """
 
     def __init__(
-        self, spec: JoinSpec, left: Sequence[str], right: Sequence[str], condition: Holds | None = None
+        self, spec: IntervalJoinSpec, left: Sequence[str], right: Sequence[str], condition: Holds | None = None
     ) -> None:
         """A run of `spec` over sides with these columns; `condition` is what its `where` says."""
         if not isinstance(spec.watermark, Several):

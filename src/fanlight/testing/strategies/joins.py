@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from fanlight.model.join.match import Interval
-from fanlight.model.join.spec import MODES, JoinSpec, JoinType, Side
+from fanlight.model.join.interval import MODES, Interval, IntervalJoinSpec
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.preparation import Where
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST
@@ -53,7 +53,7 @@ CONDITIONS: tuple[tuple[Any, Holds] | None, ...] = (
 class JoinPipeline:
     """What to run, and what to run it on."""
 
-    spec: JoinSpec
+    spec: IntervalJoinSpec
     condition: Holds | None
     steps: list[JoinStep]
 
@@ -100,7 +100,7 @@ def strategies() -> SearchStrategy[Any]:
 
 
 @st.composite
-def specs(draw: DrawFn, kinds: Sequence[JoinType] = tuple(JoinType)) -> tuple[JoinSpec, Holds | None]:
+def specs(draw: DrawFn, kinds: Sequence[JoinType] = tuple(JoinType)) -> tuple[IntervalJoinSpec, Holds | None]:
     """A join of one of these types, and what its condition says."""
     left, right = draw(st.sampled_from(KEYS))
     how = draw(st.sampled_from(kinds))
@@ -111,7 +111,7 @@ def specs(draw: DrawFn, kinds: Sequence[JoinType] = tuple(JoinType)) -> tuple[Jo
         JoinType.INNER: ["left", "right"],
     }
     idle = draw(st.one_of(st.none(), st.none(), st.integers(1, 3).map(Duration)))
-    spec = JoinSpec(
+    spec = IntervalJoinSpec(
         Side(LEFT, "ts", TimeUnit.MICROSECONDS, left),
         Side(RIGHT, "ts", TimeUnit.MICROSECONDS, right),
         draw(matches()),

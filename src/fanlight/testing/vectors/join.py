@@ -11,8 +11,8 @@ from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.errors import VectorError
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.intakes import sided_intakes
-from fanlight.model.join.match import Closed, Interval, same_time
-from fanlight.model.join.spec import JoinSpec, JoinType, Side
+from fanlight.model.join.interval import Closed, Interval, IntervalJoinSpec, same_time
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Several
@@ -108,12 +108,12 @@ class _EmbeddedJoin:
         return {**found, "ts": written(max(time for time in times if time is not None))}
 
 
-def _declared(vector: Vector) -> JoinSpec:
+def _declared(vector: Vector) -> IntervalJoinSpec:
     join, keys = vector.mapping("join"), ("k",) if vector.get("key") else ()
     how = JoinType(_TYPES.get(join["type"], join["type"]))
     strategy = strategy_of(vector)
     each = dict(strategy.inputs) if isinstance(strategy, Several) else {RIGHT: strategy, LEFT: strategy}
-    return JoinSpec(
+    return IntervalJoinSpec(
         Side(LEFT, TIME, TimeUnit.MICROSECONDS, keys),
         Side(RIGHT, TIME, TimeUnit.MICROSECONDS, keys),
         _match(join),

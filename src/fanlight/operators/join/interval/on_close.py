@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from fanlight.model.join.spec import JoinType
+from fanlight.model.join.sides import JoinType
 from fanlight.model.time.timestamp import Timestamp
+from fanlight.operators.join.interval.partners import IntervalJoin
 from fanlight.operators.join.side_log import SideRows
-from fanlight.operators.join.sides import JoinOperator, moved
+from fanlight.operators.join.sides import moved
 from fanlight.operators.operator import Progress
 
 
-class JoinOnClose(JoinOperator):
+class JoinOnClose(IntervalJoin):
     """Both sides wait until they are complete."""
 
     def _take(self, rights: SideRows, lefts: SideRows, progress: Progress) -> None:
@@ -28,7 +29,7 @@ class JoinOnClose(JoinOperator):
         how = self._plan.spec.how
         (low, high), (right_low, right_high) = self._complete(progress)
         lefts = self._left.between(low, high).by_key() if high > low else self._nothing(left=True)
-        pairs = self._partners(lefts, self._right.since(moved(low, self._plan.spec.match.least))) if len(lefts) else []
+        pairs = self._partners(lefts, self._right.since(moved(low, self._match.least))) if len(lefts) else []
         rows: list[pa.RecordBatch] = []
         if how.of_left_only or how.pads_left:
             has_match = np.zeros(len(lefts), np.bool_)
@@ -46,7 +47,7 @@ class JoinOnClose(JoinOperator):
 
     def retire(self, progress: Progress) -> None:
         """Delete the rows that nothing complete later can match."""
-        match, pads = self._plan.spec.match, self._plan.spec.how.pads_right
+        match, pads = self._match, self._plan.spec.how.pads_right
         (_, high), (_, right_high) = self._complete(progress)
         self._left.retire(min(high, moved(right_high, -match.most)) if pads else high)
         needed = moved(high, match.least)
@@ -58,13 +59,13 @@ class JoinOnClose(JoinOperator):
         before, after = (
             (look(spec.left, progress), look(spec.right, progress)) for look in (self._before, self._after)
         )
-        lefts = [min(left, moved(right, -spec.match.most)) for left, right in (before, after)]
-        rights = [min(right, moved(left, spec.match.least)) for left, right in (before, after)]
+        lefts = [min(left, moved(right, -self._match.most)) for left, right in (before, after)]
+        rights = [min(right, moved(left, self._match.least)) for left, right in (before, after)]
         return (lefts[0], lefts[1]), (rights[0], rights[1])
 
     def _unmatched_right(self, rights: SideRows, low: Timestamp) -> SideRows:
         has_match = np.zeros(len(rights), np.bool_)
-        since = moved(low, -self._plan.spec.match.most)
+        since = moved(low, -self._match.most)
         for part in self._partners_of_right(rights, self._left.since(since)):
             has_match[part.right] = True
         return rights.where(~has_match)

@@ -1,4 +1,4 @@
-"""A join bound to the columns of its two inputs: the operator that joins eagerly, or on close."""
+"""An interval join bound to the columns of its two inputs: the operator that joins eagerly, or on close."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import partial
 import pyarrow as pa
 
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.interval import IntervalJoinSpec
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.columns import require_column
-from fanlight.operators.join.eager import JoinEager
-from fanlight.operators.join.on_close import JoinOnClose
+from fanlight.operators.join.interval.eager import JoinEager
+from fanlight.operators.join.interval.on_close import JoinOnClose
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.operator import BoundSpec
 
 
-def bind_join(spec: JoinSpec, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # noqa: ARG001 -- rows say nothing but what came
+def bind_interval_join(spec: IntervalJoinSpec, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # noqa: ARG001 -- rows say nothing but what came
     """A join bound to the columns of both sides."""
     for name in (spec.left.name, spec.right.name, *spec.columns, *spec.keys):
         require_column(schema, name)

@@ -10,18 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.grouping.groups import Bools
-from fanlight.model.join.spec import JoinType
+from fanlight.model.join.sides import JoinType
 from fanlight.model.time.timestamp import Timestamp
 from fanlight.operators.accounting import Books
-from fanlight.operators.join.matched import Matched
+from fanlight.operators.join.interval.matched import Matched
+from fanlight.operators.join.interval.partners import IntervalJoin
 from fanlight.operators.join.plan import JoinPlan, RowPairs
 from fanlight.operators.join.side_log import SideLog, SideRows
-from fanlight.operators.join.sides import JoinOperator, moved
+from fanlight.operators.join.sides import moved
 from fanlight.operators.operator import Progress
 from fanlight.state.store import ChunkStore
 
 
-class JoinEager(JoinOperator):
+class JoinEager(IntervalJoin):
     """Rows of both sides are kept while a match of theirs can come."""
 
     def __init__(self, plan: JoinPlan, store: ChunkStore, books: Books) -> None:
@@ -36,7 +37,7 @@ class JoinEager(JoinOperator):
 
     def fire(self, progress: Progress) -> list[pa.RecordBatch]:
         """The new pairs in the order of their left rows, then rows that will find no match."""
-        how, match = self._plan.spec.how, self._plan.spec.match
+        how, match = self._plan.spec.how, self._match
         (rights, lefts), self._came = self._came, (self._nothing(left=False), self._nothing(left=True))
         pairs: list[RowPairs] = []
         if len(rights):
@@ -72,8 +73,8 @@ class JoinEager(JoinOperator):
     def _bounds(self, progress: Progress) -> tuple[tuple[Timestamp, Timestamp], tuple[Timestamp, Timestamp]]:
         """Before which time no left row can find a match, before the step and after it; and no right row."""
         spec = self._plan.spec
-        lefts = [moved(look(spec.right, progress), -spec.match.most) for look in (self._before, self._after)]
-        rights = [moved(look(spec.left, progress), spec.match.least) for look in (self._before, self._after)]
+        lefts = [moved(look(spec.right, progress), -self._match.most) for look in (self._before, self._after)]
+        rights = [moved(look(spec.left, progress), self._match.least) for look in (self._before, self._after)]
         return (lefts[0], lefts[1]), (rights[0], rights[1])
 
     def _noted(self, pairs: list[RowPairs], matched: Matched | None, horizon: Timestamp, *, left: bool) -> SideRows:

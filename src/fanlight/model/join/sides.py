@@ -1,0 +1,51 @@
+"""The two sides of a join, and which of their rows leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fanlight.model.time.unit import TimeUnit
+
+TIME = "time"
+"""The column with the time of a record of either side, as microseconds, before it is judged."""
+INPUT = "input"
+"""The column that says of a record from which side it came."""
+KEY = "key."
+"""What the columns of keys begin with, of either side: then comes the number of the key."""
+
+
+class JoinType(Enum):
+    """Which rows leave."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+    @property
+    def pads_left(self) -> bool:
+        """Whether a left row without a match leaves, with nulls for the right one."""
+        return self in (JoinType.LEFT, JoinType.FULL)
+
+    @property
+    def pads_right(self) -> bool:
+        """Whether a right row without a match leaves, with nulls for the left one."""
+        return self in (JoinType.RIGHT, JoinType.FULL)
+
+    @property
+    def of_left_only(self) -> bool:
+        """Whether rows have the columns of the left side alone."""
+        return self in (JoinType.SEMI, JoinType.ANTI)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a join: the name of its input, its column of times, and its keys."""
+
+    name: str
+    time: str
+    unit: TimeUnit | None = None
+    keys: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Joins of rows that are so far apart in time, and no further."""
