@@ -7,7 +7,7 @@ BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint quick thorough integration demo example pictures bench hooks clean
+.PHONY: help install test lint quick thorough integration demo example pictures docs screenshots bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,14 @@ pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
 	$(BIN)/python -m fanlight.viz examples/unique.py docs
 	$(BIN)/python -m fanlight.viz examples/recent.py docs
 	$(BIN)/python -m fanlight.viz examples/stages.py docs
+	$(BIN)/python -m fanlight.viz examples/triggers.py docs/triggers
+
+docs: $(STAMP) ## the site, into build/site; stops at any warning
+	$(BIN)/python website/assemble.py build/pages
+	$(BIN)/zensical build --strict
+
+screenshots: docs ## pictures of the site, light and dark, wide and narrow, into build/screenshots; needs Debian's chromium
+	$(BIN)/python website/screenshots.py build/site build/screenshots
 
 bench: $(STAMP) ## measure the engine on this machine
 	$(BIN)/python -m benchmarks
