@@ -20,7 +20,7 @@ from benchmarks import reading
 import fanlight
 from fanlight import errors
 from fanlight.model import aggregates, retention, triggers
-from fanlight.model.aggregates import aggregate, approximate, code, composed, paired, single
+from fanlight.model.aggregates import aggregate, all_values, approximate, code, composed, paired, single
 from fanlight.model.semantics import Semantics
 from fanlight.model.time import watermarks
 from fanlight.model.windows import (
@@ -82,7 +82,7 @@ def own(module: ModuleType, name: str, value: object) -> bool:
     return not name.startswith("_") and value.__module__ == module.__name__
 
 
-AGGREGATES = (approximate, code, composed, paired, single)
+AGGREGATES = (all_values, approximate, code, composed, paired, single)
 WINDOWS = (calendar, counting, cumulating, custom, global_window, hopping, session, sliding, tumbling)
 AGGREGATE_WORDS = [name for module in AGGREGATES for name in functions(module)]
 TRIGGERS = [name for name in classes(triggers) if name != "Trigger"]
@@ -104,6 +104,11 @@ class TestPublicNames:
             # A dataclass without a docstring is given its own signature, which says nothing.
             assert value.__doc__, f"fanlight.{name} has no docstring"
             assert not value.__doc__.startswith(f"{name}("), f"fanlight.{name} has no docstring"
+
+    @pytest.mark.parametrize("name", fanlight.__all__)
+    def test_each_has_an_example(self, name: str) -> None:
+        """The doctests run them; a new name without one is found here."""
+        assert ">>> " in (getattr(fanlight, name).__doc__ or ""), f"fanlight.{name} has no example"
 
     def test_whatever_the_package_brings_in_by_name_is_public(self) -> None:
         tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))

@@ -24,6 +24,12 @@ def inspect(
 
     What the pipeline was is in the manifest that `write_to` leaves. Where there is none, or Python code is part of the
     pipeline, give the pipeline itself. `stage` is which one of several, counted from 1; the last if it is not given.
+
+    >>> import fanlight as fl
+    >>> fl.inspect("no/such/checkpoint")
+    Traceback (most recent call last):
+    ...
+    fanlight.errors.StateError: inspect: there is no checkpoint at 'no/such/checkpoint'. Check the path.
     """
     from fanlight.spark.checkpoint.inspection import inspect as look
 

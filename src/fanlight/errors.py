@@ -20,40 +20,101 @@ from __future__ import annotations
 
 
 class FanlightError(Exception):
-    """The root: catch this to catch everything Fanlight raises on purpose."""
+    """The root: catch this to catch everything Fanlight raises on purpose.
+
+    >>> import fanlight as fl
+    >>> try:
+    ...     fl.tumbling("-1 min")
+    ... except fl.FanlightError as error:
+    ...     print(type(error).__name__)
+    SpecError
+    """
 
 
 class SpecError(FanlightError, ValueError):
-    """A window, trigger, aggregate or pipeline that cannot mean anything."""
+    """A window, trigger, aggregate or pipeline that cannot mean anything.
+
+    >>> import fanlight as fl
+    >>> try:
+    ...     fl.hopping("1 min", every="0 s")
+    ... except fl.SpecError as error:
+    ...     print(str(error)[:41])
+    Hopping: `every` (0 s) must be a length a
+    """
 
 
 class OtherEngine(SpecError, AttributeError):
-    """What only a pipeline on the other engine has: in this process, or on Spark. So `hasattr` is False for it."""
+    """What only a pipeline on the other engine has: in this process, or on Spark. So `hasattr` is False for it.
+
+    >>> import fanlight as fl
+    >>> counts = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
+    >>> hasattr(counts, "df")
+    False
+    """
 
 
 class InputError(FanlightError, ValueError):
-    """A bundle whose columns or types do not fit the declaration."""
+    """A bundle whose columns or types do not fit the declaration.
+
+    >>> issubclass(InputError, ValueError)
+    True
+    """
 
 
 class StateError(FanlightError):
-    """Stored state that is damaged, of another version, or of another spec."""
+    """Stored state that is damaged, of another version, or of another spec.
+
+    >>> import fanlight as fl
+    >>> counts = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
+    >>> try:
+    ...     fl.WindowOperator.restore(counts.spec, b"no snapshot")
+    ... except fl.StateError:
+    ...     print("start anew, or from another snapshot")
+    start anew, or from another snapshot
+    """
 
 
 class EngineError(FanlightError):
-    """A run that cannot go on without a wrong number."""
+    """A run that cannot go on without a wrong number.
+
+    >>> import fanlight as fl
+    >>> counts = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
+    >>> operator = counts.operator()
+    >>> try:
+    ...     operator.windows()
+    ... except fl.EngineError:
+    ...     print("no records yet")
+    no records yet
+    """
 
 
 class BackPressure(EngineError):
-    """The downstream refused firings; nothing is accepted until they are taken."""
+    """The downstream refused firings; nothing is accepted until they are taken.
+
+    >>> issubclass(BackPressure, EngineError)
+    True
+    """
 
 
 class SinkError(EngineError):
-    """A sink did not take a batch; nothing of it was written there, and a restart repeats it."""
+    """A sink did not take a batch; nothing of it was written there, and a restart repeats it.
+
+    >>> issubclass(SinkError, EngineError)
+    True
+    """
 
 
 class VectorError(FanlightError, ValueError):
-    """A vectors file that is not `windowing-vectors/1` or contradicts itself."""
+    """A vectors file that is not `windowing-vectors/1` or contradicts itself.
+
+    >>> issubclass(VectorError, FanlightError)
+    True
+    """
 
 
 class FanlightWarning(UserWarning):
-    """Something that a run goes on with, and that its user should know; said once a run."""
+    """Something that a run goes on with, and that its user should know; said once a run.
+
+    >>> issubclass(FanlightWarning, UserWarning)
+    True
+    """

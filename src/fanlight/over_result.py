@@ -13,7 +13,13 @@ from fanlight.row_result import RowResult, completed
 
 
 class OverResult(RowResult[OverSpec]):
-    """A complete pipeline of rows with new columns. Each row leaves when nothing can change it, unless it is told."""
+    """A complete pipeline of rows with new columns. Each row leaves when nothing can change it, unless it is told.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.over(fl.range("1 min")).add(so_far=fl.sum("price")).eager().table()["so_far"].to_pylist()
+    [3, 8]
+    """
 
     def on_close(self) -> OverResult:
         """Each row leaves once, when nothing can change it any more. This is how rows leave if nothing is said."""

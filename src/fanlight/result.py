@@ -23,7 +23,13 @@ from fanlight.windowed import Rewindowed
 
 
 class Result(RowResult[WindowSpec]):
-    """A complete pipeline of windows."""
+    """A complete pipeline of windows.
+
+    >>> import fanlight as fl
+    >>> counts = fl.stream([{"ts": 1}], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
+    >>> counts.table()["n"].to_pylist()
+    [1]
+    """
 
     def rewindow(self) -> Rewindowed:
         """Group these results again, inside the windows they belong to.

@@ -78,6 +78,11 @@ class RowResult(StreamWords, Generic[Spec_]):
 
     Iterate over it for the rows as they leave, or take `table()`; on Spark take `df`, or `write_to`. Rows of windows
     carry a `pane` column when a pane can fire more than once.
+
+    >>> import fanlight as fl
+    >>> rows = fl.stream([{"ts": 2}, {"ts": 1}], time="ts", unit="s", delay="5 s").sort()
+    >>> rows.table()["ts"].to_pylist(), rows.accounting.accepted
+    ([1, 2], 2)
     """
 
     def __init__(

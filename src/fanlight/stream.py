@@ -262,7 +262,12 @@ class StreamWords(ABC):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stream(StreamWords):
-    """Records with an event time, keyed or not."""
+    """Records with an event time, keyed or not.
+
+    >>> import fanlight as fl
+    >>> fl.stream([{"ts": 1, "k": "a"}], time="ts", unit="s").key_by("k").keys
+    ('k',)
+    """
 
     origin: Origin
     time: str

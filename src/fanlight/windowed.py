@@ -42,7 +42,13 @@ _AFTERWARDS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Windowed:
-    """A windowed stream: say when it fires and what a firing carries, then `agg`."""
+    """A windowed stream: say when it fires and what a firing carries, then `agg`.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([{"ts": 1}, {"ts": 2}], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> windows.agg(n=fl.count()).table()["n"].to_pylist()
+    [2]
+    """
 
     stream: Stream
     kind: WindowKind

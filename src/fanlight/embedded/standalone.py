@@ -157,6 +157,13 @@ class StandaloneOperator(Generic[_Spec]):
 
     Each `add` is one bundle and one step; each `advance` is one step. The operator is bound to the columns of the
     first records, or to `schema`.
+
+    >>> import fanlight as fl
+    >>> operator = fl.stream([], time="ts", unit="s", delay="1 s").sort().operator()
+    >>> operator.add([{"ts": 2}, {"ts": 1}])
+    >>> operator.end()
+    >>> operator.take()["ts"].to_pylist()
+    [1, 2]
     """
 
     def __init__(

@@ -13,7 +13,14 @@ from fanlight.row_result import RowResult, completed
 
 
 class JoinResult(RowResult[JoinSpec]):
-    """The result of a join. Say `eager()` or `on_close()` for when its rows leave."""
+    """The result of a join. Say `eager()` or `on_close()` for when its rows leave.
+
+    >>> import fanlight as fl
+    >>> orders = fl.stream([{"ts": 1, "id": 7}], time="ts", unit="s", name="o")
+    >>> paid = fl.stream([{"ts": 3, "id": 7, "cents": 5}], time="ts", unit="s", name="p")
+    >>> orders.join(paid, fl.interval("0 s", "5 s"), on="id", how="left").on_close().table()["cents"].to_pylist()
+    [5]
+    """
 
     def eager(self) -> JoinResult:
         """A pair leaves as soon as both rows are here; a row without a match when none can come any more."""

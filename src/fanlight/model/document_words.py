@@ -6,6 +6,17 @@ A word that was written once stays: manifests and snapshots have it. A class may
 from __future__ import annotations
 
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.all_values import (
+    CountDistinct,
+    Distinct,
+    Histogram,
+    JoinedText,
+    Listed,
+    Mode,
+    Quantile,
+    Sorted,
+    Top,
+)
 from fanlight.model.aggregates.approximate import ApproxCountDistinct, ApproxQuantile, HeavyHitters
 from fanlight.model.aggregates.code import UserAggregate, UserBatch, UserFold, UserReduce
 from fanlight.model.aggregates.composed import Composite
@@ -16,21 +27,12 @@ from fanlight.model.aggregates.single import (
     AnyTrue,
     Avg,
     Count,
-    CountDistinct,
-    Distinct,
     First,
-    Histogram,
-    JoinedText,
     Last,
-    Listed,
     Max,
     Min,
-    Mode,
-    Quantile,
-    Sorted,
     StdDev,
     Sum,
-    Top,
     Variance,
 )
 from fanlight.model.changes import Changes

@@ -6,7 +6,11 @@ from enum import Enum, IntEnum
 
 
 class Accumulation(Enum):
-    """What a firing contains, and what happens to the one before it."""
+    """What a firing contains, and what happens to the one before it.
+
+    >>> Accumulation("retracting")
+    <Accumulation.RETRACTING: 'retracting'>
+    """
 
     DISCARDING = "discarding"  # what came since the last firing
     ACCUMULATING = "accumulating"  # all so far
@@ -18,6 +22,9 @@ class Timing(IntEnum):
 
     EARLY before the window closed. ON_TIME for the first firing of what came before it closed.
     LATE for everything after.
+
+    >>> Timing.EARLY < Timing.ON_TIME < Timing.LATE
+    True
     """
 
     EARLY = 0
@@ -26,7 +33,11 @@ class Timing(IntEnum):
 
 
 class Op(IntEnum):
-    """What an output row does to the table of results."""
+    """What an output row does to the table of results.
+
+    >>> [op.name for op in Op]
+    ['INSERT', 'RETRACT', 'UPDATE', 'DELETE']
+    """
 
     INSERT = 0
     RETRACT = 1
@@ -40,7 +51,11 @@ class Op(IntEnum):
 
 
 class FiringTime(Enum):
-    """Which event time a firing carries."""
+    """Which event time a firing carries.
+
+    >>> FiringTime("latest")
+    <FiringTime.LATEST: 'latest'>
+    """
 
     END = "end"  # the window's last instant
     EARLIEST = "earliest"  # of its records

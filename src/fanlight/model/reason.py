@@ -6,7 +6,11 @@ from enum import Enum
 
 
 class Reason(Enum):
-    """The reason on a dead letter."""
+    """The reason on a dead letter.
+
+    >>> Reason("expired").name
+    'EXPIRED'
+    """
 
     EXPIRED = "expired"  # every window of the record has expired
     FINISHED = "finished"  # the trigger of its pane has finished

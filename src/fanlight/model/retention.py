@@ -15,6 +15,9 @@ class Retention:
 
     `messages` keeps the records themselves too, for `messages(...)`. `offsets` is the column of their offsets: then
     messages are found by offset, and windows tell the first and the last offset they have.
+
+    >>> retention("1 h", messages=True).messages
+    True
     """
 
     time: Duration = Duration.FOREVER

@@ -14,21 +14,33 @@ from fanlight.model.time.timestamp import Timestamp
 
 
 class LateBy(Enum):
-    """What is judged when a record comes late."""
+    """What is judged when a record comes late.
+
+    >>> Semantics.named("malhar").late_by
+    <LateBy.RECORD: 'record'>
+    """
 
     WINDOW = "window"  # dead when every window of the record has expired
     RECORD = "record"  # dead when its own time is further back than lateness
 
 
 class LateSessions(Enum):
-    """Which session is judged when a record comes late."""
+    """Which session is judged when a record comes late.
+
+    >>> Semantics.named("beam").late_sessions
+    <LateSessions.OWN: 'own'>
+    """
 
     MERGED = "merged"  # the one it would be in
     OWN = "own"  # the one it would make alone
 
 
 class OnTime(Enum):
-    """Whether a ready firing at the close of a window leaves."""
+    """Whether a ready firing at the close of a window leaves.
+
+    >>> Semantics.named("beam").on_time
+    <OnTime.ALWAYS: 'always'>
+    """
 
     ALWAYS = "always"  # even with nothing in it
     IF_CONTENT = "if_content"  # when there is something to say
@@ -36,7 +48,11 @@ class OnTime(Enum):
 
 
 class Closing(Enum):
-    """What leaves when a window expires and no trigger asked for it."""
+    """What leaves when a window expires and no trigger asked for it.
+
+    >>> Semantics.named("flink").closing
+    <Closing.NEVER: 'never'>
+    """
 
     ALWAYS = "always"  # a last firing, even with nothing in it
     IF_NEW = "if_new"  # what is pending

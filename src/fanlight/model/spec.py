@@ -32,7 +32,13 @@ MOST_PANES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec(StreamSpec):
-    """The declaration of a windowed aggregation: its input, windows, aggregates and trigger."""
+    """The declaration of a windowed aggregation: its input, windows, aggregates and trigger.
+
+    >>> import fanlight as fl
+    >>> counts = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"), lateness="1 h").agg(n=fl.count())
+    >>> counts.spec.lateness
+    Duration('1 h')
+    """
 
     time: str
     window: WindowKind

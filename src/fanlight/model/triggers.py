@@ -31,7 +31,11 @@ from fanlight.model.time.duration import Duration, DurationLike
 
 
 class Trigger:
-    """The root of the algebra; a value, never the thing that runs."""
+    """The root of the algebra; a value, never the thing that runs.
+
+    >>> isinstance(after(3), Trigger)
+    True
+    """
 
     __slots__ = ()
 
@@ -206,57 +210,161 @@ def at_watermark(*, early: Trigger | None = None, late: Trigger | None = EVERY_U
 
 
 def at_expiry() -> AtExpiry:
-    """Once, with the final value, when no further record can change it."""
+    """Once, with the final value, when no further record can change it.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.at_expiry()).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.advance(watermark=60_000_000)
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return AtExpiry()
 
 
 def after(records: int) -> After:
-    """After this many records."""
+    """After this many records.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.repeat(fl.after(2))).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return After(records)
 
 
 def after_delay(delay: DurationLike) -> AfterDelay:
-    """After this much clock time since the pane's first record."""
+    """After this much clock time since the pane's first record.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.after_delay("10 s")).agg(n=fl.count()).operator()
+    >>> operator.advance(clock=0)
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.advance(clock=10_000_000)
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return AfterDelay(Duration.of(delay))
 
 
 def every(period: DurationLike, *, domain: TimeDomain | str = TimeDomain.PROCESSING) -> Every:
-    """At each multiple of `period` of the clock, or of the watermark."""
+    """At each multiple of `period` of the clock, or of the watermark.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.repeat(fl.every("10 s"))).agg(n=fl.count()).operator()
+    >>> operator.advance(clock=1_000_000)
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.advance(clock=10_000_000)
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return Every(Duration.of(period), choice(TimeDomain, domain, "domain"))
 
 
 def any_of(*triggers: Trigger) -> AnyOf:
-    """When the first of several is ready."""
+    """When the first of several is ready.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.any_of(fl.after(100), fl.on_signal())).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.advance(signal=True)
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return AnyOf(triggers)
 
 
 def all_of(*triggers: Trigger) -> AllOf:
-    """When all of several are ready."""
+    """When all of several are ready.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.all_of(fl.after(2), fl.on_signal())).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.take()["n"].to_pylist()
+    []
+    >>> operator.advance(signal=True)
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return AllOf(triggers)
 
 
 def in_order(*triggers: Trigger) -> InOrder:
-    """One after the other."""
+    """One after the other.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.in_order(fl.after(1), fl.after(2))).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}])
+    >>> operator.add([{"ts": 2}])
+    >>> operator.add([{"ts": 3}])
+    >>> operator.take()["n"].to_pylist()
+    [1, 3]
+    """
     return InOrder(triggers)
 
 
 def repeat(trigger: Trigger) -> Repeat:
-    """Again and again."""
+    """Again and again.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.repeat(fl.after(1))).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.add([{"ts": 3}])
+    >>> operator.take()["n"].to_pylist()
+    [2, 3]
+    """
     return Repeat(trigger)
 
 
 def until(main: Trigger, end: Trigger) -> Until:
-    """`main`, ended by the first firing of `end`."""
+    """`main`, ended by the first firing of `end`.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.until(fl.repeat(fl.after(1)), fl.on_signal())).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return Until(main, end)
 
 
 def on_signal() -> OnSignal:
-    """When the caller says so: `advance(signal=True)` fires every pane that has something to say."""
+    """When the caller says so: `advance(signal=True)` fires every pane that has something to say.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.on_signal()).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.advance(signal=True)
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return OnSignal()
 
 
 def never() -> Never:
-    """Not before the window expires."""
+    """Not before the window expires.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> operator = windows.trigger(fl.never()).agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}, {"ts": 2}])
+    >>> operator.take()["n"].to_pylist()
+    []
+    >>> operator.end()
+    >>> operator.take()["n"].to_pylist()
+    [2]
+    """
     return Never()
 
 

@@ -26,6 +26,9 @@ class Accounting:
     """The counts of a shard, and the balance that holds after every step.
 
     `received = accepted + duplicates + dead_letters + filtered + dropped`.
+
+    >>> Accounting(received=3, accepted=2, dead_letters=1).adds_up
+    True
     """
 
     received: int = 0

@@ -13,6 +13,10 @@ class Aggregate:
     """One value for each pane, from one column or several; the root of them all.
 
     Where it works on several columns, what computes it gets them as one column of structs.
+
+    >>> import fanlight as fl
+    >>> isinstance(fl.sum("price"), fl.Aggregate)
+    True
     """
 
     column: str | None = None

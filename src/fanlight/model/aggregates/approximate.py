@@ -44,15 +44,34 @@ class HeavyHitters(Aggregate):
 
 
 def approx_count_distinct(column: str) -> ApproxCountDistinct:
-    """How many different values `column` has, nearly."""
+    """How many different values `column` has, nearly.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.approx_count_distinct("price")).table()["x"].to_pylist()
+    [2]
+    """
     return ApproxCountDistinct(column)
 
 
 def approx_quantile(column: str, q: float) -> ApproxQuantile:
-    """The quantile `q` of `column`, nearly."""
+    """The quantile `q` of `column`, nearly.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.approx_quantile("price", 0.5)).table()["x"].to_pylist()
+    [5.0]
+    """
     return ApproxQuantile(column, q)
 
 
 def heavy_hitters(column: str, n: int) -> HeavyHitters:
-    """The `n` most frequent values of `column`, nearly."""
+    """The `n` most frequent values of `column`, nearly.
+
+    >>> import fanlight as fl
+    >>> sales = [{"ts": 1, "who": "ada"}, {"ts": 2, "who": "bob"}, {"ts": 3, "who": "ada"}]
+    >>> windows = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> windows.agg(x=fl.heavy_hitters("who", 1)).table()["x"].to_pylist()
+    [[{'value': 'ada', 'count': 2}]]
+    """
     return HeavyHitters(column, n)

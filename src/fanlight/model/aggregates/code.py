@@ -20,6 +20,26 @@ class UserAggregate(Aggregate):
     row-wise form is `zero`, `add`, `merge`, `finish`. The vectorised one is `add_batch(states, values, groups, count)`:
     it gets one fresh state for each group, all values and each value's group, and returns the new states. `retraction`
     may say what a row that takes a value back carries.
+
+    >>> import fanlight as fl
+    >>> import pyarrow as pa
+    >>> class Product(fl.UserAggregate):
+    ...     state_type = output_type = pa.int64()
+    ...
+    ...     def zero(self):
+    ...         return 1
+    ...
+    ...     def add(self, state, value):
+    ...         return state * value
+    ...
+    ...     def merge(self, left, right):
+    ...         return left * right
+    ...
+    ...     def finish(self, state):
+    ...         return state
+    >>> sizes = fl.stream([{"ts": 1, "n": 3}, {"ts": 2, "n": 5}], time="ts", unit="s")
+    >>> sizes.window(fl.tumbling("1 min")).agg(x=Product("n")).table()["x"].to_pylist()
+    [15]
     """
 
     state_type: ClassVar[Any] = None
@@ -202,12 +222,26 @@ def fold(
 
     Values come by event time, then arrival, and the records are kept for that. Give `merge(state, state)` where order
     does not matter, and only states are kept.
+
+    >>> import fanlight as fl
+    >>> import pyarrow as pa
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> squares = fl.fold("price", 0, lambda state, value: state + value**2, output_type=pa.int64())
+    >>> sales.window(fl.tumbling("1 min")).agg(x=squares).table()["x"].to_pylist()
+    [34]
     """
     return UserFold(column, zero, function, output_type, merge)
 
 
 def reduce(column: str, function: Callable[[Any, Any], Any]) -> UserReduce:
-    """`function(value, value)` over the values of `column` by event time, then arrival; their type stays."""
+    """`function(value, value)` over the values of `column` by event time, then arrival; their type stays.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> product = fl.reduce("price", lambda one, other: one * other)
+    >>> sales.window(fl.tumbling("1 min")).agg(x=product).table()["x"].to_pylist()
+    [75]
+    """
     return UserReduce(column, function)
 
 

@@ -56,5 +56,12 @@ class Composite(Aggregate):
 
 
 def composite(**aggregates: Aggregate) -> Composite:
-    """One struct of several aggregates: `composite(least=min("price"), greatest=max("price"))`."""
+    """One struct of several aggregates: `composite(least=min("price"), greatest=max("price"))`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> prices = fl.composite(least=fl.min("price"), greatest=fl.max("price"))
+    >>> sales.window(fl.tumbling("1 min")).agg(x=prices).table()["x"].to_pylist()
+    [{'least': 3, 'greatest': 5}]
+    """
     return Composite(parts=tuple(aggregates.items()))

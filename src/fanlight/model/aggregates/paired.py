@@ -83,22 +83,49 @@ class TopByKey(Aggregate):
 
 
 def weighted_avg(value: str, weight: str) -> WeightedAvg:
-    """The mean of `value`, weighted by `weight`."""
+    """The mean of `value`, weighted by `weight`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3, "pieces": 3}, {"ts": 2, "price": 7, "pieces": 1}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.weighted_avg("price", "pieces")).table()["x"].to_pylist()
+    [4.0]
+    """
     return WeightedAvg(value, weight)
 
 
 def arg_min(value: str, by: str) -> ArgMin:
-    """The `value` of the record that is least in `by`."""
+    """The `value` of the record that is least in `by`.
+
+    >>> import fanlight as fl
+    >>> sales = [{"ts": 1, "who": "ada", "price": 3}, {"ts": 2, "who": "bob", "price": 5}]
+    >>> windows = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> windows.agg(x=fl.arg_min("who", by="price")).table()["x"].to_pylist()
+    ['ada']
+    """
     return ArgMin(value, by)
 
 
 def arg_max(value: str, by: str) -> ArgMax:
-    """The `value` of the record that is greatest in `by`."""
+    """The `value` of the record that is greatest in `by`.
+
+    >>> import fanlight as fl
+    >>> sales = [{"ts": 1, "who": "ada", "price": 3}, {"ts": 2, "who": "bob", "price": 5}]
+    >>> windows = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> windows.agg(x=fl.arg_max("who", by="price")).table()["x"].to_pylist()
+    ['bob']
+    """
     return ArgMax(value, by)
 
 
 def top_by_key(key: str, value: str, n: int) -> TopByKey:
-    """The `n` greatest of the last `value` of each `key`."""
+    """The `n` greatest of the last `value` of each `key`.
+
+    >>> import fanlight as fl
+    >>> sales = [{"ts": 1, "who": "ada", "price": 3}, {"ts": 2, "who": "bob", "price": 5}]
+    >>> windows = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 min"))
+    >>> windows.agg(x=fl.top_by_key("who", "price", 1)).table()["x"].to_pylist()
+    [[{'who': 'bob', 'price': 5}]]
+    """
     return TopByKey(value, key, n)
 
 

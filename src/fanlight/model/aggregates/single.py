@@ -1,15 +1,10 @@
-"""Aggregates over one column: counts, sums, extremes, variances, lists."""
+"""Aggregates over one column that fold value by value: counts, sums, extremes, variances."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from math import isfinite
 from typing import ClassVar
 
-from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
 
 
@@ -74,214 +69,122 @@ class AllTrue(Aggregate):
     """Whether no value is false."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed(Aggregate):
-    """All values, nulls left out: by event time, then value; or as they arrived."""
-
-    by_arrival: bool = False
-    of_messages: ClassVar[bool] = True
-
-    @property
-    def heeds_arrival(self) -> bool:
-        """If it is said so."""
-        return self.by_arrival
-
-
-@dataclass(frozen=True, slots=True)
-class Quantile(Aggregate):
-    """The exact quantile, linear between the two values around it."""
-
-    q: float = 0.5
-    of_messages: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        Aggregate.__post_init__(self)
-        if not 0 <= self.q <= 1:
-            raise SpecError(f"Quantile: `q` ({self.q}) must be from 0 to 1. Use 0.5 for the median.")
-
-
-@dataclass(frozen=True, slots=True)
-class CountDistinct(Aggregate):
-    """How many different non-null values, exactly."""
-
-    of_messages: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class Top(Aggregate):
-    """The `n` greatest values, greatest first; of structs, those greatest in the field `by`.
-
-    Structs that are equal in `by` stand in ascending order of their other fields, so arrival order never matters.
-    """
-
-    n: int = 10
-    by: str | None = None
-    of_messages: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        Aggregate.__post_init__(self)
-        given: object = self.n
-        if not isinstance(given, int) or given < 1:
-            raise SpecError(
-                f"Top: `n` ({self.n!r}) must be a whole number from 1 up; an empty list says nothing. "
-                "Use top('price', 10)."
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Sorted(Aggregate):
-    """All values in order, nulls left out; structs by their fields, first to last, a null field last.
-
-    Descending is the exact reverse.
-    """
-
-    descending: bool = False
-    of_messages: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class Distinct(Aggregate):
-    """The different values in order, nulls left out; NaN equals NaN, and zero has no sign."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mode(Aggregate):
-    """The most frequent value; of several, the least."""
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedText(Aggregate):
-    """All texts in one, by event time, then text, with a separator between two of them."""
-
-    separator: str = ", "
-    of_messages: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram(Aggregate):
-    """How many values lie between each two edges, and how many below the first and from the last one on.
-
-    edges            10        20
-    counts      0    |    1    |    2          NaN counts as greater than every number
-                < 10 |  < 20   |  the rest
-    """
-
-    edges: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        Aggregate.__post_init__(self)
-        if not self.edges or not _ascend(self.edges):
-            raise SpecError(
-                f"Histogram: `edges` ({self.edges}) must be finite numbers, at least one, each above the one before; "
-                "otherwise a value has no place among them. Use histogram('price', [1, 10, 100])."
-            )
-
-
 def count(column: str | None = None) -> Count:
-    """How many records, or non-null values of `column`."""
+    """How many records, or non-null values of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.count()).table()["x"].to_pylist()
+    [3]
+    """
     return Count(column)
 
 
 def sum(column: str) -> Sum:
-    """The sum of `column`."""
+    """The sum of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.sum("price")).table()["x"].to_pylist()
+    [13]
+    """
     return Sum(column)
 
 
 def min(column: str) -> Min:
-    """The least value of `column`."""
+    """The least value of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.min("price")).table()["x"].to_pylist()
+    [3]
+    """
     return Min(column)
 
 
 def max(column: str) -> Max:
-    """The greatest value of `column`."""
+    """The greatest value of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.max("price")).table()["x"].to_pylist()
+    [5]
+    """
     return Max(column)
 
 
 def avg(column: str) -> Avg:
-    """The mean of `column`."""
+    """The mean of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.avg("price")).table()["x"].to_pylist()
+    [4.0]
+    """
     return Avg(column)
 
 
 def variance(column: str, *, population: bool = False) -> Variance:
-    """The variance of `column`."""
+    """The variance of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.variance("price")).table()["x"].to_pylist()
+    [2.0]
+    """
     return Variance(column, population)
 
 
 def stddev(column: str, *, population: bool = False) -> StdDev:
-    """The standard deviation of `column`."""
+    """The standard deviation of `column`.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.stddev("price", population=True)).table()["x"].to_pylist()
+    [1.0]
+    """
     return StdDev(column, population)
 
 
 def first(column: str) -> First:
-    """The value of `column` with the least event time."""
+    """The value of `column` with the least event time.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.first("price")).table()["x"].to_pylist()
+    [3]
+    """
     return First(column)
 
 
 def last(column: str) -> Last:
-    """The value of `column` with the greatest event time."""
+    """The value of `column` with the greatest event time.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 5}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.last("price")).table()["x"].to_pylist()
+    [5]
+    """
     return Last(column)
 
 
 def any(column: str) -> AnyTrue:
-    """Whether a value of `column` is true."""
+    """Whether a value of `column` is true.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "ok": True}, {"ts": 2, "ok": False}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.any("ok")).table()["x"].to_pylist()
+    [True]
+    """
     return AnyTrue(column)
 
 
 def all(column: str) -> AllTrue:
-    """Whether no value of `column` is false."""
+    """Whether no value of `column` is false.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "ok": True}, {"ts": 2, "ok": False}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).agg(x=fl.all("ok")).table()["x"].to_pylist()
+    [False]
+    """
     return AllTrue(column)
-
-
-def list(column: str, *, by_arrival: bool = False) -> Listed:
-    """All values of `column`."""
-    return Listed(column, by_arrival)
-
-
-def median(column: str) -> Quantile:
-    """The exact median of `column`."""
-    return Quantile(column)
-
-
-def quantile(column: str, q: float) -> Quantile:
-    """The exact quantile `q` of `column`."""
-    return Quantile(column, q)
-
-
-def count_distinct(column: str) -> CountDistinct:
-    """How many different values `column` has."""
-    return CountDistinct(column)
-
-
-def top(column: str, n: int, *, by: str | None = None) -> Top:
-    """The `n` greatest values of `column`; of structs, by one of their fields."""
-    return Top(column, n, by)
-
-
-def sorted(column: str, *, descending: bool = False) -> Sorted:
-    """All values of `column` in order."""
-    return Sorted(column, descending)
-
-
-def distinct(column: str) -> Distinct:
-    """The different values of `column`, in order."""
-    return Distinct(column)
-
-
-def mode(column: str) -> Mode:
-    """The most frequent value of `column`."""
-    return Mode(column)
-
-
-def join_text(column: str, separator: str = ", ") -> JoinedText:
-    """The texts of `column` in one."""
-    return JoinedText(column, separator)
-
-
-def histogram(column: str, edges: Iterable[float]) -> Histogram:
-    """How many values of `column` lie below the first edge, between each two, and from the last on."""
-    return Histogram(column, tuple(edges))
-
-
-def _ascend(edges: tuple[float, ...]) -> bool:
-    rising = (low < high for low, high in pairwise(edges))
-    return builtins.all(map(isfinite, edges)) and builtins.all(rising)

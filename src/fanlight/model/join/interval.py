@@ -27,6 +27,9 @@ class Interval:
     left         ●
     right   ──[──┴─────────]──      lower below zero, upper above
             lower        upper
+
+    >>> interval("0 s", "5 min", closed="left").closed
+    'left'
     """
 
     lower: Duration
@@ -90,7 +93,13 @@ def same_time() -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class IntervalJoinSpec(JoinSpec):
-    """The declaration of an interval join: two inputs, what matches, which rows leave, and when."""
+    """The declaration of an interval join: two inputs, what matches, which rows leave, and when.
+
+    >>> import fanlight as fl
+    >>> orders, paid = (fl.stream([], time="ts", unit="s", name=name) for name in ("o", "p"))
+    >>> orders.join(paid, fl.interval("0 s", "5 min"), on="id").spec.how
+    <JoinType.INNER: 'inner'>
+    """
 
     left: Side
     right: Side

@@ -20,6 +20,11 @@ class JoinSpec(StreamSpec):
 
     The records of both sides come with their time in the column `TIME`, their keys in columns `KEY…`, and the record
     itself as one struct, in a column called like its side; `Sided` prepares them so.
+
+    >>> import fanlight as fl
+    >>> orders, paid = (fl.stream([], time="ts", unit="s", name=name) for name in ("o", "p"))
+    >>> isinstance(orders.join(paid, fl.same_time(), on="id").spec, fl.JoinSpec)
+    True
     """
 
     __slots__ = ()

@@ -129,22 +129,46 @@ def row_number() -> RowNumber:
 
 
 def rank() -> Rank:
-    """The rank of each row: rows of one time share one, and leave a gap after it."""
+    """The rank of each row: rows of one time share one, and leave a gap after it.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 1, "price": 4}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.over(fl.rows(9), forget="1 h").add(x=fl.rank()).table()["x"].to_pylist()
+    [1, 1, 3]
+    """
     return Rank()
 
 
 def dense_rank() -> DenseRank:
-    """The rank of each row without gaps."""
+    """The rank of each row without gaps.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 1, "price": 4}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.over(fl.rows(9), forget="1 h").add(x=fl.dense_rank()).table()["x"].to_pylist()
+    [1, 1, 2]
+    """
     return DenseRank()
 
 
 def percent_rank() -> PercentRank:
-    """The share of the other rows of its partition that have a lower rank: (rank - 1) / (rows - 1), or 0 of one row."""
+    """The share of the other rows of its partition that have a lower rank: (rank - 1) / (rows - 1), or 0 of one row.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 4}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).over().add(x=fl.percent_rank()).table()["x"].to_pylist()
+    [0.0, 0.5, 1.0]
+    """
     return PercentRank()
 
 
 def cume_dist() -> CumeDist:
-    """The share of the rows of its partition that come before each row, or are equal to it in the order."""
+    """The share of the rows of its partition that come before each row, or are equal to it in the order.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 2, "price": 4}, {"ts": 3, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.tumbling("1 min")).over().add(x=fl.cume_dist()).table()["x"].to_pylist()
+    [0.3333333333333333, 0.6666666666666666, 1.0]
+    """
     return CumeDist()
 
 
@@ -180,17 +204,35 @@ def lead(column: str, offset: int = 1, *, ignore_nulls: bool = False, within: Du
 
 
 def nth_value(column: str, n: int, *, ignore_nulls: bool = False) -> NthValue:
-    """The value of a column in the n-th row of the frame, from 1."""
+    """The value of a column in the n-th row of the frame, from 1.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 1, "price": 4}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.over(fl.rows(9), forget="1 h").add(x=fl.nth_value("price", 2)).table()["x"].to_pylist()
+    [None, 4, 4]
+    """
     return NthValue(column, n, ignore_nulls)
 
 
 def first_value(column: str, *, ignore_nulls: bool = False) -> NthValue:
-    """The value of a column in the first row of the frame."""
+    """The value of a column in the first row of the frame.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 1, "price": 4}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.over(fl.rows(9), forget="1 h").add(x=fl.first_value("price")).table()["x"].to_pylist()
+    [3, 3, 3]
+    """
     return NthValue(column, 1, ignore_nulls)
 
 
 def last_value(column: str, *, ignore_nulls: bool = False) -> LastValue:
-    """The value of a column in the last row of the frame."""
+    """The value of a column in the last row of the frame.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 1, "price": 4}, {"ts": 2, "price": 5}], time="ts", unit="s")
+    >>> sales.over(fl.rows(9), forget="1 h").add(x=fl.last_value("price")).table()["x"].to_pylist()
+    [3, 4, 5]
+    """
     return LastValue(column, 1, ignore_nulls)
 
 

@@ -6,7 +6,11 @@ from enum import Enum
 
 
 class TimeDomain(Enum):
-    """Which clock a window is cut by."""
+    """Which clock a window is cut by.
+
+    >>> TimeDomain("processing")
+    <TimeDomain.PROCESSING: 'processing'>
+    """
 
     EVENT = "event"
     PROCESSING = "processing"

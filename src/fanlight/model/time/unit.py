@@ -6,7 +6,11 @@ from enum import Enum
 
 
 class TimeUnit(Enum):
-    """The unit of integers in the time column."""
+    """The unit of integers in the time column.
+
+    >>> TimeUnit("ms")
+    <TimeUnit.MILLISECONDS: 'ms'>
+    """
 
     NANOSECONDS = "ns"  # floored to microseconds, as timestamps in them are
     MICROSECONDS = "us"

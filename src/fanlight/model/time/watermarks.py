@@ -20,7 +20,16 @@ class Combine(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Explicit:
-    """The caller gives the watermark: `advance(watermark=…)`, or control records."""
+    """The caller gives the watermark: `advance(watermark=…)`, or control records.
+
+    >>> import fanlight as fl
+    >>> windows = fl.stream([], time="ts", unit="s", watermark=fl.Explicit()).window(fl.tumbling("1 min"))
+    >>> operator = windows.agg(n=fl.count()).operator()
+    >>> operator.add([{"ts": 1}])
+    >>> operator.advance(watermark=60_000_000)
+    >>> operator.take()["n"].to_pylist()
+    [1]
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +105,29 @@ def control(column: str) -> Control:
 
 
 def bounded_disorder(delay: DurationLike) -> BoundedDisorder:
-    """The greatest time seen, less `delay`."""
+    """The greatest time seen, less `delay`.
+
+    >>> bounded_disorder("5 s").delay
+    Duration('5 s')
+    """
     return BoundedDisorder(Duration.of(delay))
 
 
 def stream_time(*, every: DurationLike | None = None) -> BoundedDisorder:
-    """The greatest time seen, judged record by record: Kafka's and Samza's rule."""
+    """The greatest time seen, judged record by record: Kafka's and Samza's rule.
+
+    >>> stream_time().per_record
+    True
+    """
     return BoundedDisorder(Duration(0), per_record=True, every=None if every is None else Duration.of(every))
 
 
 def fixed_distance(distance: DurationLike) -> FixedDistance:
-    """The clock, less `distance`."""
+    """The clock, less `distance`.
+
+    >>> fixed_distance("1 min").distance
+    Duration('1 min')
+    """
     return FixedDistance(Duration.of(distance))
 
 
@@ -117,7 +138,11 @@ def several(
     idle: DurationLike | None = None,
     initial: Timestamp = START_OF_TIME,
 ) -> Several:
-    """One watermark from several named inputs."""
+    """One watermark from several named inputs.
+
+    >>> several({"web": stream_time(), "shop": bounded_disorder("5 s")}, idle="1 min").idle
+    Duration('1 min')
+    """
     return Several(
         tuple(inputs.items()), choice(Combine, combine, "combine"), None if idle is None else Duration.of(idle), initial
     )

@@ -13,7 +13,11 @@ from fanlight.model.windows.kind import WindowKind
 
 
 class CalendarUnit(Enum):
-    """What one window is; weeks are ISO weeks, from Monday."""
+    """What one window is; weeks are ISO weeks, from Monday.
+
+    >>> CalendarUnit("week")
+    <CalendarUnit.WEEK: 'week'>
+    """
 
     DAY = "day"
     WEEK = "week"
@@ -24,7 +28,11 @@ class CalendarUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Calendar(WindowKind):
-    """The units of a calendar, side by side. A day may be 23, 24 or 25 hours long, as clocks are changed."""
+    """The units of a calendar, side by side. A day may be 23, 24 or 25 hours long, as clocks are changed.
+
+    >>> calendar("month", zone="Europe/Berlin")
+    Calendar(unit=<CalendarUnit.MONTH: 'month'>, zone='Europe/Berlin', domain=<TimeDomain.EVENT: 'event'>)
+    """
 
     unit: CalendarUnit
     zone: str = "UTC"

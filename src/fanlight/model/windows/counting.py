@@ -22,7 +22,11 @@ from fanlight.model.windows.kind import Asked, WindowKind
 
 
 class Scope(Enum):
-    """Among which records a record has its position."""
+    """Among which records a record has its position.
+
+    >>> counting(3, per="stream").per
+    <Scope.STREAM: 'stream'>
+    """
 
     KEY = "key"
     STREAM = "stream"
@@ -33,6 +37,9 @@ class Counting(WindowKind):
     """Windows of `size` records that start every `every` records.
 
     Positions count from 1, by arrival among the records of the key or of the stream; or the column `by` has them.
+
+    >>> counting(10, every=2).every
+    2
     """
 
     size: int

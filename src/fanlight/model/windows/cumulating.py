@@ -23,7 +23,11 @@ from fanlight.model.windows.kind import WindowKind
 
 @dataclass(frozen=True, slots=True)
 class Cumulating(WindowKind):
-    """Windows that start together and end one `step` after the other, until `size` is full."""
+    """Windows that start together and end one `step` after the other, until `size` is full.
+
+    >>> cumulating("1 day", step="1 h").step
+    Duration('1 h')
+    """
 
     size: Duration
     step: Duration

@@ -18,7 +18,11 @@ Assign = Callable[[Any, Any], tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Custom(WindowKind):
-    """The windows that `assign` returns. They must depend on nothing but the record."""
+    """The windows that `assign` returns. They must depend on nothing but the record.
+
+    >>> isinstance(custom(lambda time: [(time, time + 10)]), Custom)
+    True
+    """
 
     assign: Assign
     domain: TimeDomain = TimeDomain.EVENT

@@ -22,5 +22,11 @@ class Global(WindowKind):
 
 
 def global_window(*, domain: TimeDomain | str = TimeDomain.EVENT) -> Global:
-    """One window for the whole of time."""
+    """One window for the whole of time.
+
+    >>> import fanlight as fl
+    >>> sales = fl.stream([{"ts": 1, "price": 3}, {"ts": 90, "price": 5}], time="ts", unit="s")
+    >>> sales.window(fl.global_window()).agg(n=fl.count()).table()["n"].to_pylist()
+    [2]
+    """
     return Global(choice(TimeDomain, domain, "domain"))

@@ -62,6 +62,10 @@ class WindowKind:
     """The root of all kinds of windows: a value that describes how its windows behave.
 
     The defaults fit aligned windows over event time; a kind overrides what differs.
+
+    >>> import fanlight as fl
+    >>> isinstance(fl.tumbling("1 min"), fl.WindowKind)
+    True
     """
 
     __slots__ = ()

@@ -25,6 +25,9 @@ class Session(WindowKind):
 
     `gap_from` names a column with a gap for each record, in the unit of the time. `ends_on` names a column of truth
     values: a record where it is true is the last of its session. `max_duration` and `max_count` cut long sessions.
+
+    >>> session("5 min", max_count=100).max_count
+    100
     """
 
     gap: Duration | None = None

@@ -25,7 +25,11 @@ from fanlight.model.windows.kind import Asked, WindowKind, refuse_discarding
 
 
 class Anchor(Enum):
-    """Which end of a sliding window lies at a record."""
+    """Which end of a sliding window lies at a record.
+
+    >>> sliding("1 min", "both").anchor
+    <Anchor.BOTH: 'both'>
+    """
 
     TRAILING = "trailing"  # ends at it
     FORWARD = "forward"  # starts at it
@@ -34,7 +38,11 @@ class Anchor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sliding(WindowKind):
-    """Windows from records that are at most `difference` apart; both ends are inside."""
+    """Windows from records that are at most `difference` apart; both ends are inside.
+
+    >>> sliding("1 min").difference
+    Duration('1 min')
+    """
 
     difference: Duration
     anchor: Anchor = Anchor.TRAILING

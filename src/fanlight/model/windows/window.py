@@ -9,7 +9,11 @@ from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp,
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """One interval `[start, end)` of time."""
+    """One interval `[start, end)` of time.
+
+    >>> Window(0, 60_000_000).end
+    60000000
+    """
 
     start: Timestamp
     end: Timestamp
