@@ -6,8 +6,14 @@ WORKERS ?= auto
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 
+# The PySparks that pipelines run on, and the tests that show it: windows, retractions, joins, stages, sinks.
+SPARKS  ?= 4.1.4 4.2.1 4.3.0
+LAKES   := 4.1.4 4.2.1
+COMPAT  := tests/spark/test_pipelines.py tests/spark/test_join.py tests/spark/test_stages.py \
+	tests/spark/test_session.py tests/spark/test_worker_python.py tests/spark/sinks/test_rows_on_spark.py
+
 .DEFAULT_GOAL := help
-.PHONY: help install test lint quick thorough integration demo example pictures docs screenshots bench hooks clean
+.PHONY: help install test lint quick thorough integration compat demo example pictures docs screenshots bench hooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -33,15 +39,30 @@ lint: $(STAMP) ## format, lint, types and import directions only
 quick: $(STAMP) ## the fast tests, under a minute, stopping at the first failure; the properties with fewer examples
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -p no:xdist -m "not slow" -x -q
 
-thorough: $(STAMP) ## the properties with many more examples, an interrupt at every line; on Spark every pipeline shape and every graph; kills, and damage to every kind of file
+thorough: $(STAMP) ## the properties with many more examples, an interrupt at every line; on Spark every pipeline shape, every graph, every join and every shape of rows; kills, and damage to every kind of file
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/properties tests/embedded/test_interrupts.py
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py tests/spark/test_graphs.py
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_shapes.py tests/spark/test_graphs.py tests/spark/test_row_shapes.py tests/spark/test_join_shapes.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py tests/spark/test_faults.py
 
-integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases; installs them where it may
+integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases, and the recipes of the README; installs what is missing where it may
 	$(BIN)/python tests/integration/install.py
 	$(BIN)/python -m pytest -p no:xdist -m integration -q tests/integration
+
+compat: $(SPARKS:%=build/compat/%/.installed) ## the fast Spark tests with PySpark 4.1, 4.2 and 4.3, each in an environment of its own; Iceberg on 4.1, Delta on 4.2
+	@for version in $(SPARKS); do \
+		echo "PySpark $$version"; \
+		build/compat/$$version/bin/python -m pytest -p no:xdist -q $(COMPAT) || exit 1; \
+	done
+	@for version in $(filter $(LAKES),$(SPARKS)); do \
+		build/compat/$$version/bin/python -m pytest -p no:xdist -q -m lake tests/lake || exit 1; \
+	done
+
+build/compat/%/.installed: pyproject.toml constraints.txt
+	test -x build/compat/$*/bin/python || "$(PYTHON)" -m venv build/compat/$*
+	sed 's/^pyspark==.*/pyspark==$*/' constraints.txt > build/compat/$*/constraints.txt
+	build/compat/$*/bin/python -m pip install --quiet --constraint build/compat/$*/constraints.txt --editable '.[spark,testing]' pytest
+	@touch $@
 
 demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under two minutes
 	$(BIN)/fanlight demo
@@ -53,6 +74,10 @@ pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
 	$(BIN)/python -m fanlight.viz examples/windows docs/windows
 	$(BIN)/python -m fanlight.viz examples/sort.py docs
 	$(BIN)/python -m fanlight.viz examples/over.py docs
+	$(BIN)/python -m fanlight.viz examples/over_modes.py docs
+	$(BIN)/python -m fanlight.viz examples/over_windows.py docs
+	$(BIN)/python -m fanlight.viz examples/top.py docs
+	$(BIN)/python -m fanlight.viz examples/fill.py docs
 	$(BIN)/python -m fanlight.viz examples/unique.py docs
 	$(BIN)/python -m fanlight.viz examples/recent.py docs
 	$(BIN)/python -m fanlight.viz examples/stages.py docs

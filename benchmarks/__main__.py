@@ -10,7 +10,23 @@ from typing import Protocol
 
 from rich.console import Console
 
-from benchmarks import firings, growth, hopping, over, peers, results, sliding, sort, stages, state, steps, tumbling
+from benchmarks import (
+    as_of,
+    firings,
+    growth,
+    hopping,
+    join,
+    over,
+    peers,
+    results,
+    sliding,
+    sort,
+    stages,
+    state,
+    steps,
+    tumbling,
+    window_join,
+)
 from benchmarks.figures import Figures, Scale
 from benchmarks.machine import one_core
 
@@ -86,6 +102,12 @@ def _rows(scale: Scale) -> Printable:
     return run(scale)
 
 
+def _joins(scale: Scale) -> Printable:
+    from benchmarks.spark.joins import run  # as above
+
+    return run(scale)
+
+
 def _unique(scale: Scale) -> Printable:
     from benchmarks.spark.unique import run  # as above
 
@@ -101,6 +123,9 @@ BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "sliding": sliding.run,
     "steps": steps.run,
     "sort": sort.run,
+    "join": join.run,
+    "as_of": as_of.run,
+    "window_join": window_join.run,
     "over": over.run,
     "state": _state,
     "stages": stages.run,
@@ -109,8 +134,9 @@ BENCHMARKS: dict[str, Callable[[Scale], Printable]] = {
     "graph": _graph,
     "rows": _rows,
     "unique": _unique,
+    "joins": _joins,
 }
-EVERY_CORE = {"spark", "kinds", "graph", "rows", "unique"}
+EVERY_CORE = {"spark", "kinds", "graph", "rows", "unique", "joins"}
 """Spark is measured on all cores, as its users have it; the engine alone on one."""
 
 

@@ -21,7 +21,7 @@ orders = [  # in the order they arrive
     order("12:18", 7),  # takes the orders of 12:05 and 12:06 back
 ]  # the input ends: the rest stays
 
-latest = fl.stream(orders, time="ts", rows=1).recent("10 minutes")
+latest = fl.stream(orders, time="ts", rows=1, delay="0 s").recent("10 minutes")
 
 PICTURES = {"recent.svg": timeline(latest, orders, title="The orders of the last ten minutes")}
 

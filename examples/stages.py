@@ -23,7 +23,7 @@ orders = [  # in the order they arrive
 ]  # the input ends: all that is open leaves stage 1, and then stage 2
 
 counts = (
-    fl.stream(orders, time="ts", rows=1)
+    fl.stream(orders, time="ts", rows=1, delay="0 s")
     .key_by("shop")
     .window(fl.tumbling("5 minutes"), lateness="10 minutes")
     .retracting()

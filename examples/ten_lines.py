@@ -43,12 +43,12 @@ totals = (
 
 firings = totals.table()
 print(f"{len(firings)} rows left; those of tea in [12:00, 12:10):\n")
-print(f"{'op':<4}{'timing':<9}{'index':>5}{'n':>4}{'revenue':>9}{'p50':>6}  last")
+print(f"{'op':<4}{'timing':<9}{'number':>7}{'n':>4}{'revenue':>9}{'p50':>6}  last")
 for row in firings.to_pylist():
     if row["product"] == "tea" and f"{row['window']['start']:%H:%M}" == "12:00":
         pane = row["pane"]
         print(
-            f"{pane['op']:<4}{pane['timing']:<9}{pane['index']:>5}"
+            f"{pane['op']:<4}{pane['timing']:<9}{pane['number']:>7}"
             f"{row['n']:>4}{row['revenue']:>9.2f}{row['p50']:>6.2f}  {'yes' if pane['is_last'] else 'no'}"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fanlight as fl
+from fanlight.viz import timeline
 
 
 def sale(time: str, shop: str, price: int) -> dict[str, str | int]:
@@ -20,8 +21,10 @@ sales = [  # in the order they arrive
     sale("12:00:55", "tea", 3),  # late, and too cheap: nothing changes
 ]  # the input ends
 
-stream = fl.stream(sales, time="ts", rows=1).key_by("shop")
+stream = fl.stream(sales, time="ts", rows=1, delay="0 s").key_by("shop")
 dearest = stream.window(fl.tumbling("1 minute"), lateness="1 hour").top(2, by="price")
+
+PICTURES = {"top.svg": timeline(dearest, sales, title="The two dearest sales of each shop and minute")}
 
 if __name__ == "__main__":
     for batch in dearest:

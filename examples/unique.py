@@ -21,7 +21,7 @@ payments = [  # in the order they arrive
     payment("01:30", "p2"),  # more than a minute behind the watermark: nobody knows any more what it may repeat
 ]
 
-stream = fl.stream(payments, time="ts", rows=1)
+stream = fl.stream(payments, time="ts", rows=1, delay="0 s")
 once = stream.unique_by("id", within="1 minute")
 
 PICTURES = {"unique.svg": timeline(once, payments, title="Payments, each once")}

@@ -99,7 +99,7 @@ def test_explain_says_what_is_kept(windowed: fl.Windowed, kept: str) -> None:
     ids=str,
 )
 def test_explain_says_how_the_watermark_follows(strategy: Any, said: str) -> None:
-    stream = fl.stream(SALES, time="ts", watermark=strategy)
+    stream = fl.stream(SALES, time="ts", watermark=strategy, clock="ts")
     assert f"watermark  {said}" in stream.window(fl.tumbling("1 minute")).agg(n=fl.count()).explain()
 
 

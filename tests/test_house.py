@@ -21,6 +21,7 @@ import fanlight
 from fanlight import errors
 from fanlight.model import aggregates, retention, triggers
 from fanlight.model.aggregates import aggregate, all_values, approximate, code, composed, paired, single
+from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.semantics import Semantics
 from fanlight.model.time import watermarks
 from fanlight.model.windows import (
@@ -150,7 +151,7 @@ class TestSources:
 
     @pytest.mark.parametrize("path", SOURCES, ids=named)
     def test_terminals_and_files_stay_in_their_rooms(self, path: Path) -> None:
-        if path.relative_to(PACKAGE).parts[0] not in ("cli", "testing"):
+        if path.relative_to(PACKAGE).parts[0] not in ("cli", "testing", "display"):
             assert not TERMINAL_AND_FILES & {name.partition(".")[0] for name in imports(path)}
 
     @pytest.mark.parametrize("path", sorted((PACKAGE / "model").rglob("*.py")), ids=named)
@@ -238,6 +239,18 @@ class TestDocs:
         }
         assert written == {
             (peer, name): spelled(preset, name) for peer, preset in Semantics.PRESETS.items() for name in FIELDS
+        }
+
+    def test_the_answers_about_joins_are_what_the_code_says(self) -> None:
+        page = PEERS.partition("## Joins")[2].partition("## What a preset")[0]
+        names = [field.name for field in dataclasses.fields(JoinSemantics)]
+        rows = re.findall(r"^\| `(\w+)` \|([^\n]*)\|$", page, re.MULTILINE)
+        asked = [name for name, cells in rows if "?" in cells]
+        given = {name: [cell.strip(" `") for cell in cells.split("|")] for name, cells in rows if "?" not in cells}
+        assert asked == names
+        assert given == {
+            name: ["True" if getattr(preset, name) else "-" for preset in JoinSemantics.PRESETS.values()]
+            for name in names
         }
 
     def test_every_folder_has_a_line(self) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data import Orders
+from benchmarks.meetings import Meetings
 from benchmarks.repeats import Repeats
 from benchmarks.visits import Visits
 
@@ -33,7 +34,7 @@ _GROUPS = 8
 class Files:
     """Which orders, cut into how many files, and how many of those are played."""
 
-    orders: Orders | Visits | Repeats
+    orders: Orders | Visits | Repeats | Meetings
     cut: int = 10
     first: int = 10
     part: int = 0

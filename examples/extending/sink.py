@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import feather
 
-from fanlight.spark.sinks import Batch, BatchNote
+from fanlight.sinks import Batch, BatchNote
 
 
 class ArrowFiles:

@@ -115,7 +115,7 @@ PIECES = pa.Table.from_pylist(
 
 def main(arguments: list[str]) -> None:
     """Print what each line made in each shift."""
-    source: Any = PIECES
+    source: Any = PIECES.to_reader()
     if "--spark" in arguments:
         from fanlight.spark.session import spark_session
 

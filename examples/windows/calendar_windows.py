@@ -21,7 +21,7 @@ spring = [
 ]
 
 days = (
-    fl.stream(spring, time="ts", rows=1)
+    fl.stream(spring, time="ts", rows=1, delay="0 s")
     .window(fl.calendar("day", zone="Europe/Berlin"))
     .agg(sales=fl.count(), revenue=fl.sum("price"))
 )
@@ -34,7 +34,7 @@ year = [
 ]
 
 months = (
-    fl.stream(year, time="ts", rows=1)
+    fl.stream(year, time="ts", rows=1, delay="0 s")
     .window(fl.calendar("month", zone="Europe/Berlin"))
     .agg(sales=fl.count(), revenue=fl.sum("price"))
 )

@@ -22,14 +22,14 @@ readings = [
 ]
 
 threes = (
-    fl.stream(readings, time="ts", rows=1)
+    fl.stream(readings, time="ts", rows=1, delay="0 s")
     .key_by("sensor")
     .window(fl.counting(3))
     .agg(n=fl.count(), mean=fl.avg("celsius"))
 )
 
 fours = (
-    fl.stream(readings, time="ts", rows=1)
+    fl.stream(readings, time="ts", rows=1, delay="0 s")
     .window(fl.counting(4, every=2, per="stream"))
     .agg(n=fl.count(), mean=fl.avg("celsius"))
 )

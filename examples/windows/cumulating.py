@@ -22,7 +22,7 @@ visits = [
 ]
 
 visitors = (
-    fl.stream(visits, time="ts", rows=1)
+    fl.stream(visits, time="ts", rows=1, delay="0 s")
     .window(fl.cumulating("1 hour", step="15 minutes"))
     .agg(visits=fl.count(), visitors=fl.count_distinct("user"))
 )

@@ -37,7 +37,9 @@ orders = [
 ]
 
 takings = (
-    fl.stream(orders, time="ts", rows=1).window(fl.custom(parts_of_the_day)).agg(n=fl.count(), revenue=fl.sum("price"))
+    fl.stream(orders, time="ts", rows=1, delay="0 s")
+    .window(fl.custom(parts_of_the_day))
+    .agg(n=fl.count(), revenue=fl.sum("price"))
 )
 
 PICTURES = {"custom.svg": timeline(takings, orders, title="Custom windows")}

@@ -22,7 +22,7 @@ orders = [
 ]
 
 totals = (
-    fl.stream(orders, time="ts", rows=1)
+    fl.stream(orders, time="ts", rows=1, delay="0 s")
     .key_by("product")
     .window(fl.global_window())
     .trigger(fl.repeat(fl.after(2)))

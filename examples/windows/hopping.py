@@ -22,7 +22,7 @@ readings = [  # in the order they arrive
 ]
 
 means = (
-    fl.stream(readings, time="ts", rows=1)
+    fl.stream(readings, time="ts", rows=1, delay="0 s")
     .window(fl.hopping("10 minutes", every="5 minutes"))
     .agg(n=fl.count(), mean=fl.avg("celsius"))
 )

@@ -28,7 +28,7 @@ requests = [
 ]
 
 load = (
-    fl.stream(requests, time="ts", clock="arrived", rows=1)
+    fl.stream(requests, time="ts", clock="arrived", rows=1, delay="0 s")
     .key_by("route")
     .window(fl.tumbling("5 minutes", domain="processing"))
     .agg(n=fl.count())

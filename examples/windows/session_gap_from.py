@@ -21,7 +21,7 @@ views = [
 ]
 
 readings = (
-    fl.stream(views, time="ts", rows=1)
+    fl.stream(views, time="ts", rows=1, delay="0 s")
     .window(fl.session(gap_from="patience"))
     .agg(views=fl.count(), pages=fl.list("page"))
 )

@@ -20,7 +20,7 @@ actions = [
 ]
 
 visits = (
-    fl.stream(actions, time="ts", rows=1)
+    fl.stream(actions, time="ts", rows=1, delay="0 s")
     .key_by("user")
     .window(fl.session("10 minutes", ends_on="paid", max_count=4, max_duration="15 minutes"))
     .agg(clicks=fl.count())

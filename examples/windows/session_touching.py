@@ -13,7 +13,7 @@ def click(time: str, user: str) -> dict[str, str]:
 
 clicks = [click("12:00", "ann"), click("12:05", "ann"), click("12:09", "ann"), click("12:15", "ann")]
 
-stream = fl.stream(clicks, time="ts", rows=1).key_by("user")
+stream = fl.stream(clicks, time="ts", rows=1, delay="0 s").key_by("user")
 
 apart = stream.window(fl.session("5 minutes")).agg(clicks=fl.count())
 touching = stream.window(fl.session("5 minutes", touching=True)).agg(clicks=fl.count())

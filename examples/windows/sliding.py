@@ -20,7 +20,7 @@ attempts = [  # in the order they arrive
     attempt(8),  # too late
 ]
 
-rows = fl.stream(attempts, time="ts", rows=1).key_by("host")
+rows = fl.stream(attempts, time="ts", rows=1, delay="0 s").key_by("host")
 
 trailing = rows.window(fl.sliding("10 seconds"), lateness="15 seconds").agg(n=fl.count())
 forward = rows.window(fl.sliding("10 seconds", "forward"), lateness="15 seconds").agg(n=fl.count())

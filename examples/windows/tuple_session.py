@@ -8,7 +8,7 @@ from fanlight.viz import timeline
 words = [{"word": word} for word in ["tea", "tea", "milk", "tea", "milk", "milk", "sugar", "tea"]]
 
 runs = (
-    fl.stream(words, time="word", rows=1)  # the place in the stream is the time; no column is read for it
+    fl.stream(words, time="word", rows=1, delay="0 s")  # the place in the stream is the time; no column is read for it
     .key_by("word")
     .window(fl.tuple_session(2))
     .agg(n=fl.count())

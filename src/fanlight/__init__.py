@@ -9,7 +9,9 @@ domain=<TimeDomain.EVENT: 'event'>, gaps=False)
 from importlib.metadata import version as _version
 
 from fanlight.checkpoint import inspect
+from fanlight.cogroup import Cogroup, cogroup
 from fanlight.embedded.composite import CompositeOperator
+from fanlight.embedded.join_operator import StandaloneJoin
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.embedded.window_operator import WindowOperator
 from fanlight.errors import (
@@ -18,14 +20,15 @@ from fanlight.errors import (
     FanlightError,
     FanlightWarning,
     InputError,
+    MissingExtra,
     OtherEngine,
     SinkError,
     SpecError,
     StateError,
     VectorError,
 )
-from fanlight.inputs import stream
-from fanlight.joins import JoinResult
+from fanlight.inputs import stream, table
+from fanlight.joins import JoinResult, why
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -62,10 +65,17 @@ from fanlight.model.aggregates import (
     variance,
     weighted_avg,
 )
+from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.join.aggregated import AggregatedJoinSpec
+from fanlight.model.join.as_of import AsOf, AsOfJoinSpec, as_of
 from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
+from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.version import Version, version
+from fanlight.model.join.why import JoinVerdict, Why
+from fanlight.model.join.window import SameWindow, WindowJoinSpec, same_window
 from fanlight.model.order_by import asc, desc
 from fanlight.model.over.frame import range, rows, session_frame
 from fanlight.model.over.functions import (
@@ -136,11 +146,16 @@ __all__ = [
     "Accounting",
     "Accumulation",
     "Aggregate",
+    "AggregatedJoinSpec",
     "Anchor",
+    "AsOf",
+    "AsOfJoinSpec",
     "BackPressure",
     "Calendar",
     "CalendarUnit",
     "Closing",
+    "Cogroup",
+    "CogroupSpec",
     "CompositeOperator",
     "Counting",
     "Cumulating",
@@ -156,9 +171,12 @@ __all__ = [
     "Interval",
     "IntervalJoinSpec",
     "JoinResult",
+    "JoinSemantics",
     "JoinSpec",
+    "JoinVerdict",
     "LateBy",
     "LateSessions",
+    "MissingExtra",
     "OnTime",
     "Op",
     "OtherEngine",
@@ -169,6 +187,7 @@ __all__ = [
     "Result",
     "Retention",
     "RowResult",
+    "SameWindow",
     "Scope",
     "Semantics",
     "Session",
@@ -176,6 +195,7 @@ __all__ = [
     "Sliding",
     "SortSpec",
     "SpecError",
+    "StandaloneJoin",
     "StandaloneOperator",
     "StateError",
     "Stream",
@@ -187,7 +207,10 @@ __all__ = [
     "UniqueSpec",
     "UserAggregate",
     "VectorError",
+    "Version",
+    "Why",
     "Window",
+    "WindowJoinSpec",
     "WindowKind",
     "WindowOperator",
     "WindowSpec",
@@ -202,6 +225,7 @@ __all__ = [
     "approx_quantile",
     "arg_max",
     "arg_min",
+    "as_of",
     "asc",
     "at_expiry",
     "at_watermark",
@@ -209,6 +233,7 @@ __all__ = [
     "batch",
     "bounded_disorder",
     "calendar",
+    "cogroup",
     "col",
     "composite",
     "control",
@@ -257,6 +282,7 @@ __all__ = [
     "row_number",
     "rows",
     "same_time",
+    "same_window",
     "samza_policies",
     "session",
     "session_frame",
@@ -267,6 +293,7 @@ __all__ = [
     "stream",
     "stream_time",
     "sum",
+    "table",
     "top",
     "top_by_key",
     "tumbling",
@@ -274,5 +301,7 @@ __all__ = [
     "union",
     "until",
     "variance",
+    "version",
     "weighted_avg",
+    "why",
 ]

@@ -20,7 +20,9 @@ def inspect(
     stage: int | None = None,
     spark: SparkSession | None = None,
 ) -> Inspection:
-    """The windows and messages of a query on Spark, running or stopped, from its checkpoint.
+    """The windows and messages of a query on Spark, or the rows that a join keeps, from its checkpoint.
+
+    The query may be running or stopped.
 
     What the pipeline was is in the manifest that `write_to` leaves. Where there is none, or Python code is part of the
     pipeline, give the pipeline itself. `stage` is which one of several, counted from 1; the last if it is not given.

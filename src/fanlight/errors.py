@@ -8,7 +8,8 @@
     ├── EngineError                a run that cannot go on
     │   ├── BackPressure           firings wait for a downstream that refused them
     │   └── SinkError              a sink that did not take a batch
-    └── VectorError (ValueError)   a vectors file that cannot be read
+    ├── VectorError (ValueError)   a vectors file that cannot be read
+    └── MissingExtra (ImportError) a package that is not installed, and the extra that brings it
 
 `FanlightWarning` is what it says, once, of something it goes on with.
 
@@ -110,6 +111,24 @@ class VectorError(FanlightError, ValueError):
     >>> issubclass(VectorError, FanlightError)
     True
     """
+
+
+class MissingExtra(FanlightError, ImportError):
+    """A package that something needs and that is not installed; the message names the extra that brings it.
+
+    >>> raise MissingExtra("fanlight.spark", "pyspark", "spark")
+    Traceback (most recent call last):
+    ...
+    fanlight.errors.MissingExtra: fanlight.spark needs pyspark, which is not installed here. \
+Install it with the extra 'spark': pip install 'fanlight[spark]', or pip install '.[spark]' in a clone.
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        """`what` needs `package`, which `extra` brings."""
+        super().__init__(
+            f"{what} needs {package}, which is not installed here. Install it with the extra {extra!r}: "
+            f"pip install 'fanlight[{extra}]', or pip install '.[{extra}]' in a clone."
+        )
 
 
 class FanlightWarning(UserWarning):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import singledispatch
 
+from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.firing import FiringTime
 from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.window import WindowJoinSpec
 from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import to_document, words
@@ -81,6 +83,21 @@ def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
         ("watermark", _watermark(spec, before)),
         *spec.told,
     ]
+
+
+@stage_lines.register
+def window_join_lines(spec: WindowJoinSpec, before: StreamSpec | None = None) -> Lines:
+    """What is to be said of a join by window: its windows too."""
+    keys, *others = join_lines(spec, before)
+    late = f", lateness {spec.lateness}" if spec.lateness.micros else ""
+    return [keys, ("windows", f"{words(to_document(spec.match.window))}{late}"), *others]
+
+
+@stage_lines.register
+def cogroup_lines(spec: CogroupSpec, before: StreamSpec | None = None) -> Lines:
+    """What is to be said of a cogroup: which inputs must have records for a window."""
+    *others, keeps = window_lines(spec, before)
+    return [*others, ("needs", f"records of {' and '.join(spec.needs)} in a window"), keeps]
 
 
 def _windows(spec: WindowSpec) -> str:

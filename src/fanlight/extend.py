@@ -29,7 +29,7 @@ binds itself to the columns of its input; the operator derives from `Operator` a
 
 The shard that hosts it reads times, moves the watermark, counts, and makes each step whole, on both engines.
 `examples/extending/row_operator.py` is one in full. An aggregate derives from `fanlight.UserAggregate`
-(`examples/extending/aggregate.py`), a sink follows `fanlight.spark.sinks.BatchSink` (`examples/extending/sink.py`).
+(`examples/extending/aggregate.py`), a sink follows `fanlight.sinks.BatchSink` (`examples/extending/sink.py`).
 """
 
 from fanlight.kernels.slicing.of_kind import BringsSlicing

@@ -44,7 +44,7 @@ class OverResult(RowResult[OverSpec]):
 
         >>> import fanlight as fl
         >>> paid = [{"ts": 9, "price": 4}, {"ts": 5, "price": 8}]
-        >>> stream = fl.stream(paid, time="ts", unit="s", rows=1)
+        >>> stream = fl.stream(paid, time="ts", unit="s", rows=1, delay="0 s")
         >>> total = stream.over(fl.range("10 s")).add(total=fl.sum("price")).retracting(retention="1 min")
         >>> [(row["op"], row["ts"], row["total"]) for row in total.table().to_pylist()]
         [('+I', 9, 4), ('+I', 5, 8), ('-U', 9, 4), ('+U', 9, 12)]

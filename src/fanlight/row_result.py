@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 import pyarrow as pa
 
+from fanlight.advice import is_fed_by_hand
+from fanlight.display.preview import is_at_hand
+from fanlight.display.progress import Watched
+from fanlight.display.shown import Shown
 from fanlight.embedded.feed import Clock, Feed, Reads, SourceFeed, StageFeed, StageRun
+from fanlight.embedded.one_bundle import comes_in_bundles, records_in
 from fanlight.embedded.run import EmbeddedRun, LettersHeard
 from fanlight.embedded.sources import Source
 from fanlight.embedded.standalone import StandaloneOperator
+from fanlight.embedded.time_cut import TimeCut
 from fanlight.errors import OtherEngine, SpecError
 from fanlight.explain import explained, stage_lines
 from fanlight.model.preparation import Intake
 from fanlight.model.stream_spec import StreamSpec
-from fanlight.model.time.duration import DurationLike
 from fanlight.model.time.unit import TimeUnit
-from fanlight.model.time.watermarks import Explicit
+from fanlight.model.time.watermarks import Explicit, Several
 from fanlight.operators.accounting import Accounting, as_first
 from fanlight.operators.handover import Handover
 from fanlight.over import OverRows
 from fanlight.stream import Origin, Spec_, Stream, StreamWords
 from fanlight.windowed_over import PartitionRows
+from fanlight.written import Written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming.query import StreamingQuery
 
     from fanlight.spark.run import SparkRun
-    from fanlight.spark.sinks.targets import Properties, Target
-    from fanlight.spark.sinks.unique_columns import Unique
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +47,8 @@ class Reading:
     rows: int | None = None
     schema: pa.Schema | None = None
     strict: bool = False
+    cut: TimeCut | None = None
+    """How it is cut into bundles by its times, if it is."""
     reads: Reads = field(default_factory=Reads)
     """How often the source was read: by all pipelines over it together."""
 
@@ -52,6 +56,28 @@ class Reading:
     def is_on_spark(self) -> bool:
         """Whether the source is a Spark DataFrame; pyspark is imported only then."""
         return type(self.source).__module__.startswith("pyspark.")
+
+    @property
+    def comes_in_bundles(self) -> bool:
+        """Whether it is read in more than one bundle, or may be: then a record can be late."""
+        if self.is_on_spark:
+            return cast("DataFrame", self.source).isStreaming
+        return self.rows is not None or self.cut is not None or comes_in_bundles(cast("Source", self.source))
+
+    @property
+    def length(self) -> int | None:
+        """How many records it has, if that is known."""
+        return None if self.is_on_spark else records_in(cast("Source", self.source))
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether it can be read unasked."""
+        return not self.is_on_spark and is_at_hand(self.source, self.clock)
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether it says a clock; Spark does, and so does whoever feeds records by hand."""
+        return self.is_on_spark or self.clock is not None or is_fed_by_hand(self.source)
 
     def complete(self, spec: StreamSpec, intake: Intake) -> RowResult[Any]:
         """The pipeline of `spec` over what is read: on Spark if that is a Spark DataFrame, else in this process."""
@@ -63,7 +89,7 @@ class Reading:
 
     def feed(self, unit: TimeUnit | None) -> Feed:
         """What is read, in this process."""
-        return SourceFeed(cast("Source", self.source), self.clock, self.rows, self.schema, unit, self.reads)
+        return SourceFeed(cast("Source", self.source), self.clock, self.rows, self.schema, unit, self.reads, self.cut)
 
     def __repr__(self) -> str:
         if self.is_on_spark:
@@ -73,7 +99,7 @@ class Reading:
         return f"a {type(self.source).__name__}{columns}"
 
 
-class RowResult(StreamWords, Generic[Spec_]):
+class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
     """A complete pipeline, in this process or on Spark. It is a stream again, and any stage can follow it.
 
     Iterate over it for the rows as they leave, or take `table()`; on Spark take `df`, or `write_to`. Rows of windows
@@ -127,12 +153,24 @@ class RowResult(StreamWords, Generic[Spec_]):
 
     def feed(self, spec: StreamSpec) -> Feed:
         """In this process, the results of this stage for the stage of `spec`."""
-        return StageFeed(self.embedded_run(), Handover.of(self.spec, spec))
+        among_others = isinstance(spec.watermark, Several) and not spec.goes_by_input
+        return StageFeed(self.embedded_run(), Handover.of(self.spec, spec), among_others)
 
     @property
     def is_on_spark(self) -> bool:
         """Whether it runs on Spark."""
         return self._spark is not None
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether what it reads says a clock, which every stage hands on."""
+        return any(one.has_clock for one in (self._reading, *self.befores) if one is not None)
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether all that it reads can be read unasked, and nobody would hear of it."""
+        read = all(one.is_at_hand for one in (self._reading, *self.befores) if one is not None)
+        return read and not self.is_on_spark and not self.embedded_run().hands_on_letters
 
     @property
     def before(self) -> RowResult[Any] | None:
@@ -148,61 +186,6 @@ class RowResult(StreamWords, Generic[Spec_]):
     def df(self) -> DataFrame:
         """The rows as a Spark DataFrame, where the source is one: for `writeStream`, or any other use."""
         return self.on_spark("df", "Use table(), or give stream() a DataFrame.").df()
-
-    def write_to(
-        self,
-        target: Target,
-        *,
-        table: str | None = None,
-        dead_letters: Target | None = None,
-        accounting: Target | Literal[False] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        available_now: bool = False,
-        flush: bool = False,
-        every: DurationLike | None = None,
-        name: str | None = None,
-        unique: Unique | None = None,
-        properties: Properties | None = None,
-        keep: DurationLike | None = None,
-        refused: Literal["stop", "letters"] = "stop",
-        on_mismatch: Literal["refuse", "accept"] = "refuse",
-    ) -> StreamingQuery | None:
-        """Write rows, dead letters and accounting where `target` says; a stream's query is started and returned.
-
-        `target`, `dead_letters` and `accounting` are each 'sqlite:///totals.db' or 'jdbc:…' (with `table`, and the
-        driver's `properties`), a folder for parquet, a file of JSON lines, a function of (rows, batch), or a sink of
-        your own (`fanlight.spark.sinks.BatchSink`). The latter two go beside the first unless they are told where;
-        `accounting=False` leaves it out. `keep` is how long they stay in a database. `refused="letters"` makes dead
-        letters of rows that the database does not take.
-
-        Rows without a window are added to a table; with `unique="id"`, a later row takes the place of the earlier one
-        with the same id.
-
-        `checkpoint` is the folder of a stream's state. `available_now` takes what is there and ends; with `flush` the
-        input ends too, and every open window fires. `every` starts a batch that often; `name` names the query.
-        `on_mismatch="accept"` goes on, once, where a place and the checkpoint do not belong together. See
-        docs/sinks.md.
-        """
-        run = self.on_spark("write_to", "Write table() yourself, or give stream() a DataFrame.")
-        from fanlight.spark.write import write
-
-        return write(
-            run,
-            target,
-            table=table,
-            dead_letters=dead_letters,
-            accounting=accounting,
-            checkpoint=checkpoint,
-            available_now=available_now,
-            flush=flush,
-            every=every,
-            name=name,
-            unique=unique,
-            properties=properties,
-            keep=keep,
-            refused=refused,
-            on_mismatch=on_mismatch,
-        )
 
     def explain(self) -> str:
         """What the pipeline reads, when it fires, what it keeps and for how long, where it runs: as text.
@@ -238,9 +221,13 @@ class RowResult(StreamWords, Generic[Spec_]):
         for batch in self.embedded_run():
             yield batch.drop_columns(list(self.spec.hidden))
 
-    def table(self) -> pa.Table:
-        """All rows. Reads the source to its end the first time."""
-        table = self.embedded_run().table()
+    def table(self, *, progress: bool | None = None) -> pa.Table:
+        """All rows. Reads the source to its end the first time.
+
+        On a terminal a bar shows how far it is when that takes a while; `progress` shows it at once, or never.
+        """
+        with Watched(getattr(self._reading, "length", None), wanted=progress) as work:
+            table = self.embedded_run().table(work.heard)
         return table.drop_columns(list(self.spec.hidden)) if len(table.schema) else table
 
     @property
@@ -281,7 +268,8 @@ class RowResult(StreamWords, Generic[Spec_]):
 
         >>> import fanlight as fl
         >>> clicks = [{"ts": 5}, {"ts": None}, {"ts": 42}]
-        >>> counted = fl.stream(clicks, time="ts", unit="s", rows=1).window(fl.tumbling("1 minute")).agg(n=fl.count())
+        >>> minutes = fl.stream(clicks, time="ts", unit="s", delay="0 s", rows=1).window(fl.tumbling("1 minute"))
+        >>> counted = minutes.agg(n=fl.count())
         >>> for rows in counted.on_dead_letters(lambda letters: print(letters["reason"].to_pylist())):
         ...     print(rows["n"].to_pylist())
         ['null_time']
@@ -351,8 +339,8 @@ class RowResult(StreamWords, Generic[Spec_]):
 def _spark_run(spec: StreamSpec, reading: Reading, intake: Intake) -> SparkRun:
     from fanlight.spark.run import SparkRun
 
-    if reading.clock is not None or reading.rows is not None or reading.schema is not None:
-        raise SpecError("stream: `clock`, `rows` and `schema` are Spark's own on a DataFrame. Leave them out.")
+    if any(said is not None for said in (reading.clock, reading.rows, reading.cut, reading.schema)):
+        raise SpecError("stream: `clock`, `rows`, `every` and `schema` are Spark's own on a DataFrame. Leave them out.")
     return SparkRun.over(spec, cast("DataFrame", reading.source), intake or None)
 
 

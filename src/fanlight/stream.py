@@ -5,14 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, cast
 
+from fanlight.advice import require_clock
+from fanlight.display.page import plan_page
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
-from fanlight.model.continuation import ROW
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
+from fanlight.model.join.as_of import AsOf
 from fanlight.model.join.interval import Interval
+from fanlight.model.join.version import Version
+from fanlight.model.join.window import SameWindow
 from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation, WholeRow, select_of, text_of, where_of
 from fanlight.model.recent import RecentSpec
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
     from fanlight.joins.result import JoinResult
     from fanlight.row_result import RowResult
 
+_KEEPING = (Interval, AsOf, Version, NoneType)
+"""What `retention` can be said of."""
 Spec_ = TypeVar("Spec_", bound=StreamSpec)
 """What a pipeline was declared as."""
 
@@ -47,6 +54,14 @@ class Origin(Protocol):
     @property
     def is_on_spark(self) -> bool:
         """Whether they are on Spark."""
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether they come with a clock, or by hand from somebody who has one."""
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether they can be read unasked: they are here, few, and here again the next time."""
 
 
 @singledispatch
@@ -179,7 +194,7 @@ class StreamWords(ABC):
 
         >>> import fanlight as fl
         >>> clicks = [{"ts": 1, "page": "a"}, {"ts": 30, "page": "b"}, {"ts": 70, "page": "a"}]
-        >>> last = fl.stream(clicks, time="ts", unit="s", rows=1).recent("1 min")
+        >>> last = fl.stream(clicks, time="ts", unit="s", rows=1, delay="0 s").recent("1 min")
         >>> [(row["op"], row["ts"]) for row in last.table().to_pylist()]
         [('+I', 1), ('+I', 30), ('+I', 70), ('-D', 1)]
         """
@@ -210,20 +225,24 @@ class StreamWords(ABC):
     def join(
         self,
         right: StreamWords,
-        match: Interval,
+        match: Interval | AsOf | SameWindow | Version | None = None,
         *,
         how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner",
         on: str | tuple[str, ...] | None = None,
         where: Any = None,
-        lateness: DurationLike = ZERO,
+        lateness: DurationLike | None = None,
         idle: DurationLike | None = None,
+        combine: Literal["least", "greatest"] = "least",
+        retention: Retention | None = None,
     ) -> JoinResult:
         """Join this stream, the left one, with another: rows with equal keys whose times `match`.
 
         The keys are those of `key_by` on both sides, one by one, or the columns `on` of both; without any, times alone
         count. `where` is a condition over the joined columns; `s.price` is the column of the side called `s`. Pairs
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
-        nothing for `idle` of the clock holds the other back no longer.
+        nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
+        greatest of their watermarks. Of an interval without an end, and of `as_of` without a tolerance, `retention`
+        says how long rows are kept. A table without a time needs no match.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")
@@ -235,8 +254,16 @@ class StreamWords(ABC):
             raise SpecError(
                 f"join: {type(right).__name__} is no stream. Make one of it, as in join(stream(…, time='ts'), …)."
             )
-        said = {"how": how, "on": on, "where": where, "lateness": lateness, "idle": idle}
-        return cast("JoinResult", joined(match, self.as_stream(), right.as_stream(), **said))
+        sides = self.as_stream(), right.as_stream()
+        corrected = max(side.lateness for side in sides)
+        said = {"how": how, "on": on, "where": where, "idle": idle}
+        said["lateness"] = corrected if lateness is None else lateness
+        of_interval = {"combine": None if combine == "least" else combine, "retention": retention}
+        for word, value in of_interval.items():
+            if value is not None and not isinstance(match, _KEEPING if word == "retention" else Interval):
+                raise SpecError(f"join: `{word}` ({value}) is about rows that match by an interval. Leave it out.")
+            said |= {} if value is None else {word: value}
+        return cast("JoinResult", joined(match, *sides, **said))
 
     def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:
         """Run an operator of your own over this stream: `spec` is made of the stream's time, keys and watermark.
@@ -294,7 +321,7 @@ class Stream(StreamWords):
         """Itself."""
         return self
 
-    def as_whole_rows(self, *columns: str, name: str = ROW, kind: WindowKind | None = None) -> Stream:
+    def as_whole_rows(self, *columns: str, name: str, kind: WindowKind | None = None) -> Stream:
         """The stream with every record as one struct, in the column `name`, beside what the stream goes by.
 
         These `columns` stay beside it too, and those that windows of a `kind` go by; all, if a function assigns them.
@@ -337,12 +364,17 @@ class Stream(StreamWords):
 
     def complete(self, spec: StreamSpec) -> RowResult[Any]:
         """The pipeline of `spec` over this stream."""
+        require_clock(spec, self.origin.has_clock)
         return self.origin.complete(spec, Intake(self.preparation, self.first_time or self.time, self.control))
 
     def __repr__(self) -> str:
         """What is read and how it is keyed, never the data."""
         keyed = f", by {', '.join(f'`{name}`' for name in self.keys)}" if self.keys else ""
         return f"<fanlight stream over {self.origin!r}, time `{self.time}`{keyed}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what is read, never the data."""
+        return plan_page("fanlight stream", repr(self), "Say window(…), sort() or over(…) to go on.")
 
     if not TYPE_CHECKING:  # a checker knows what is missing, and says it before it runs
 

@@ -78,6 +78,16 @@ class Union:
         """Whether its inputs are on Spark."""
         return any(stream.is_on_spark for stream in self.streams.values())
 
+    @property
+    def has_clock(self) -> bool:
+        """Whether one of them has a clock: all that a step brings comes at one."""
+        return any(stream.origin.has_clock for stream in self.streams.values())
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether all of them can be read unasked."""
+        return all(stream.origin.is_at_hand for stream in self.streams.values())
+
     def __repr__(self) -> str:
         return f"a union of {', '.join(f'{name} ({stream.origin_told})' for name, stream in self.streams.items())}"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn, Self, cast
 
+from fanlight.display.page import plan_page
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.aggregates import list as gathered
@@ -143,7 +144,7 @@ class Windowed:
     @property
     def _whole(self) -> str:
         """The column that has the whole record."""
-        return "record"
+        return RECORD
 
     def _in_whole_rows(self, stream: Stream) -> Stream:
         """The stream with that column."""
@@ -170,11 +171,11 @@ class Windowed:
             rows += "_"
         once = replace(
             self,
-            stream=self.stream.as_whole_rows(kind=self.kind),
+            stream=self.stream.as_whole_rows(name=RECORD, kind=self.kind),
             firing=AtExpiry(),
             rules=replace(self.rules, closing=Closing.IF_NEW),
         )
-        result = once.agg(**{rows: gathered(ROW, by_arrival=True)})
+        result = once.agg(**{rows: gathered(RECORD, by_arrival=True)})
         said = self.stream.time, self.stream.unit, UP_TO_THE_ROW if frame is None else frame
         return PartitionRows(result, rows, *said, order_of(order))
 
@@ -220,6 +221,10 @@ class Windowed:
             ahead=stream.ahead if self.kind.domain is TimeDomain.EVENT else None,
             changes=stream.changes,
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the stream and its windows, never the data."""
+        return plan_page("fanlight windowed stream", repr(self), "Say agg(…) to complete it.")
 
     def __repr__(self) -> str:
         """The stream and its windows, never the data."""

@@ -49,11 +49,11 @@ def wrong(value: Any) -> list[dict[str, Any]]:
 
 
 def test_a_line_a_case_and_a_total(tmp_path: Path) -> None:
-    result = fanlight(file(tmp_path, case("adds"), case("merges", op="cogroup")))
+    result = fanlight(file(tmp_path, case("adds"), case("bids", op="nexmark")))
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "pass         adds",
-        "not adopted  merges: cogroup: not built yet",
+        "not adopted  bids: nexmark: not built yet",
         "2 cases: 1 pass, 0 fail, 1 not adopted",
     ]
 
@@ -84,18 +84,18 @@ def test_an_attribute_no_row_has_fails_the_case(tmp_path: Path) -> None:
 
 def test_json_is_a_list_of_names_statuses_and_reasons(tmp_path: Path) -> None:
     result = fanlight(
-        "--json", file(tmp_path, case("adds"), case("differs", expect=wrong(4)), case("merges", op="cogroup"))
+        "--json", file(tmp_path, case("adds"), case("differs", expect=wrong(4)), case("bids", op="nexmark"))
     )
     assert result.exit_code == 1
     entries = json.loads(result.stdout)
     assert [(entry["name"], entry["status"]) for entry in entries] == [
         ("adds", "pass"),
         ("differs", "fail"),
-        ("merges", "not adopted"),
+        ("bids", "not adopted"),
     ]
     assert all(entry.keys() == {"name", "status", "reason"} for entry in entries)
     assert not entries[0]["reason"]
-    assert entries[2]["reason"] == "cogroup: not built yet"
+    assert entries[2]["reason"] == "nexmark: not built yet"
 
 
 def test_a_file_without_cases_gives_none(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> Non
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert not result.stdout
-    assert result.stderr.startswith("replay: the engine 'spark' needs PySpark, and it cannot be imported")
+    assert result.stderr.startswith("replay: the engine 'spark' needs PySpark 4.2 or newer, and it cannot be imported")
     assert "pip install 'fanlight[spark]'" in result.stderr
 
 

@@ -15,7 +15,7 @@ NAN = math.nan
 def run(source: Any, keys: tuple[str, ...] = (), window: Any = None, **options: Any) -> fl.Result:
     """Counts by key in windows of ten seconds, and whatever else is asked for."""
     aggregates = options.pop("agg", {"n": fl.count()})
-    stream = fl.stream(source, time="ts", unit="s", **options)
+    stream = fl.stream(source, time="ts", unit="s", **{"delay": "0 s", **options})
     keyed = stream.key_by(*keys) if keys else stream
     return keyed.window(window or fl.tumbling("10 s")).agg(**aggregates)
 

@@ -70,9 +70,15 @@ class TestTables:
         assert found == [[{"ts": 1, "cents": 300}, {"ts": 9, "cents": 800}]]
 
     def test_late_records_are_there_where_windows_fire_when_they_expire(self) -> None:
-        stream = fl.stream([*SALES, SALES[1]], time="ts", unit="s", rows=1)
+        stream = fl.stream([*SALES, SALES[1]], time="ts", unit="s", rows=1, delay="0 s")
         late = stream.window(fl.tumbling("1 min"), lateness="1 min").trigger(fl.at_expiry())
         assert of(len, pa.int64(), windows=late) == [5, 1]
+
+    def test_a_late_record_stands_in_its_letter_as_it_came(self) -> None:
+        late = {"ts": 7, "shop": "tea", "price": 6}
+        result = minutes([SALES[0], SALES[4], late], rows=1, delay="0 s").agg(n=fl.batch(len, pa.int64(), "price"))
+        (letter,) = result.dead_letters.to_pylist()
+        assert (letter["reason"], letter["record"]) == ("expired", late)
 
     def test_a_snapshot_goes_on_with_the_rows(self) -> None:
         result = fl.stream([], time="ts", unit="s", watermark=fl.Explicit()).window(fl.tumbling("1 min"))
@@ -187,7 +193,9 @@ class TestMistakes:
                 of(len, pa.int64(), windows=windows)
 
     def test_frames_have_no_complete_rows(self) -> None:
-        with pytest.raises(fl.SpecError, match=r"over: n is a function of all rows of a window.*fold\(…\)"):
+        with pytest.raises(
+            fl.SpecError, match=r"over: n is a function of all rows of a window.*window\(…\)\.over\(…\)"
+        ):
             fl.stream(SALES, time="ts", unit="s").over(fl.range("1 s")).add(n=fl.batch(len, pa.int64()))
 
     def test_a_column_that_is_not_there(self) -> None:

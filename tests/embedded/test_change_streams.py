@@ -361,7 +361,7 @@ class TestWhere:
     def test_results_that_replace_each_other_are_taken_back_too(self) -> None:
         """The first minute has one order of the shop at first, and two later: then it is no quiet minute any more."""
         sold = [change(None, 1, 1), change(None, 61, 2), change(None, 2, 3)]
-        stream = fl.stream(sold, time="ts", unit="s", rows=1)
+        stream = fl.stream(sold, time="ts", unit="s", rows=1, delay="0 s")
         counted = stream.window(fl.tumbling("1 minute"), lateness="1 hour").agg(n=fl.count())
         quiet = counted.where(fl.col("n") < 2).window(fl.tumbling("1 hour")).agg(quiet=fl.count())
         assert [row["quiet"] for row in quiet.table().to_pylist()] == [1]

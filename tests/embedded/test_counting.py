@@ -22,7 +22,7 @@ def letters(text: str) -> list[dict[str, Any]]:
 
 
 def counted(kind: Any, source: Any = (), *, keyed: bool = False, **options: Any) -> fl.Windowed:
-    stream = fl.stream(source, time="ts", **options)
+    stream = fl.stream(source, time="ts", delay="0 s", **options)
     return (stream.key_by("k") if keyed else stream).window(kind)
 
 

@@ -18,9 +18,13 @@ DAY = timedelta(days=1)
 TIMES = [NOON, FAR, NOON + timedelta(seconds=20), NOON + timedelta(seconds=80)]
 
 
-def counted(source: Any, **options: Any) -> fl.Result:
+def counted(source: Any, watermark: Any = None, **options: Any) -> fl.Result:
     """One record a bundle, in windows of a minute; nothing waits for what is out of order."""
-    return fl.stream(source, time="ts", rows=1, **options).window(fl.tumbling("1 minute")).agg(n=fl.count())
+    return (
+        fl.stream(source, time="ts", rows=1, watermark=watermark or fl.bounded_disorder("0 s"), **options)
+        .window(fl.tumbling("1 minute"))
+        .agg(n=fl.count())
+    )
 
 
 def table(times: list[datetime] = TIMES) -> pa.Table:
@@ -72,7 +76,7 @@ def test_the_limit_is_the_clock_and_ahead_to_the_microsecond() -> None:
 
 def test_only_times_of_records_are_compared_with_the_clock() -> None:
     """Positions are no times, and in windows of the clock no time is read."""
-    keyed = fl.stream(table(), time="ts", rows=1, clock="arrived")
+    keyed = fl.stream(table(), time="ts", rows=1, delay="0 s", clock="arrived")
     assert keyed.window(fl.counting(4, per="stream")).agg(n=fl.count()).table().column("n").to_pylist() == [4]
     assert keyed.window(fl.tumbling("1 h", domain="processing")).agg(n=fl.count()).accounting.accepted == 4
 

@@ -23,7 +23,7 @@ READINGS = [read(0, 3), read(3, 9), read(4, 8, "y")]
 
 
 def minutes(came: list[dict[str, Any]] = READINGS, kind: fl.WindowKind | None = None, **options: Any) -> fl.Result:
-    stream = fl.stream(came, time="ts", unit="s", **options).key_by("k")
+    stream = fl.stream(came, time="ts", unit="s", delay="0 s", **options).key_by("k")
     return stream.window(kind or fl.tumbling("1 min")).agg(n=fl.count(), v=fl.max("v"))
 
 
@@ -150,7 +150,7 @@ class TestStages:
         assert best.table().column("v").to_pylist() == [3, 8, 3, 9]
 
     def test_windows_that_wait_for_corrections_are_final_too(self) -> None:
-        stream = fl.stream(READINGS, time="ts", unit="s").key_by("k")
+        stream = fl.stream(READINGS, time="ts", unit="s", delay="0 s", rows=9).key_by("k")
         waiting = stream.window(fl.tumbling("1 min"), lateness="1 h").trigger(fl.at_expiry())
         assert len(waiting.agg(v=fl.max("v")).fill("null").table()) == 5
 

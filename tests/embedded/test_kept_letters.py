@@ -24,7 +24,7 @@ def endless() -> Iterator[pa.RecordBatch]:
 
 
 def counted(source: Any = None, **options: Any) -> fl.Result:
-    stream = fl.stream(endless() if source is None else source, time="ts", **options)
+    stream = fl.stream(endless() if source is None else source, time="ts", delay="0 s", **options)
     return stream.window(fl.tumbling("1 s")).agg(n=fl.count())
 
 

@@ -31,7 +31,7 @@ class TestKeys:
     def test_nan_is_one_group_and_so_are_both_zeros(self, lateness: str) -> None:
         """In SQL's order of floats NaN comes after every number, and null after that."""
         floats = pa.array([NAN, 0.0, -0.0, None, NAN, math.inf], pa.float64(), from_pandas=False)
-        stream = fl.stream(pa.table({"ts": [1, 2, 3, 4, 5, 6], "k": floats}), time="ts", unit="s", rows=2)
+        stream = fl.stream(pa.table({"ts": [1, 2, 3, 4, 5, 6], "k": floats}), time="ts", unit="s", rows=2, delay="0 s")
         result = stream.key_by("k").window(fl.tumbling("10 s"), lateness=lateness).agg(n=fl.count())
         assert same(values(result, "k"), [0.0, math.inf, NAN, None])
         assert values(result) == [2, 1, 2, 1]
@@ -100,7 +100,7 @@ class TestValues:
     def test_nan_has_not_changed_if_it_is_still_nan(self) -> None:
         """The law of updated_only: NaN equals itself, also inside a list."""
         table = pa.table({"ts": [1, 12], "v": pa.array([NAN, 1.0], from_pandas=False)})
-        windowed = fl.stream(table, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"))
+        windowed = fl.stream(table, time="ts", unit="s", rows=1, delay="0 s").window(fl.tumbling("10 s"))
         looks = windowed.trigger(fl.at_watermark(early=fl.after(1)), updated_only=True)
         for aggregate in (fl.max("v"), fl.sum("v"), fl.list("v")):
             assert looks.agg(x=aggregate).table().num_rows == 2

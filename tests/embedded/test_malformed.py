@@ -23,7 +23,7 @@ SCHEMA = pa.schema({"ts": pa.int64(), "v": pa.int64()})
 
 def totals(source: Iterable[Any], **options: Any) -> fl.Result:
     """The sum in one window of a minute; two records a bundle."""
-    stream = fl.stream(source, time="ts", unit="s", rows=2, **options)
+    stream = fl.stream(source, time="ts", unit="s", rows=2, delay="0 s", **options)
     return stream.window(fl.tumbling("1 minute")).agg(n=fl.count(), total=fl.sum("v"))
 
 
@@ -153,7 +153,7 @@ class TestColumns:
     def test_one_misfit_among_many_is_found(self) -> None:
         values = [float(n) for n in range(1_000)]
         values[617] += 0.5
-        result = fl.stream([batch(0), batch(*values, first=1)], time="ts", unit="s", schema=SCHEMA)
+        result = fl.stream([batch(0), batch(*values, first=1)], time="ts", unit="s", delay="0 s", schema=SCHEMA)
         counted = result.window(fl.tumbling("1 hour")).agg(n=fl.count(), total=fl.sum("v"))
         assert rows(counted) == [(1_000, 999 * 1_000 // 2 - 617)]
         assert letters(counted) == [(618, None, 617.5)]

@@ -37,7 +37,7 @@ def told(operator: fl.WindowOperator) -> list[dict[str, Any]]:
 
 def totals(operator: fl.WindowOperator) -> list[tuple[Any, ...]]:
     rows = operator.take().to_pylist()
-    return [(row["k"], row["pane"]["op"], row["total"], row["pane"]["index"], row["pane"]["revision"]) for row in rows]
+    return [(row["k"], row["pane"]["op"], row["total"], row["pane"]["number"], row["pane"]["revision"]) for row in rows]
 
 
 WAYS: dict[str, Callable[[], fl.Windowed]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pyarrow as pa
@@ -159,6 +160,22 @@ class TestValues:
             (None, 4, 1),
         ]
 
+    def test_null_is_last_and_nan_the_greatest_in_every_order(self) -> None:
+        """Ascending NaN stands before null, descending it is first."""
+        came = [{"ts": 1, "f": f} for f in (1.5, math.nan, None, -2.0)]
+        stream = fl.stream(came, time="ts", unit="s")
+        orders: list[tuple[Any, list[Any]]] = [
+            ("f", [-2.0, 1.5, math.nan, None]),
+            (fl.desc("f"), [math.nan, 1.5, -2.0, None]),
+        ]
+        for order, left in orders:
+            numbers = stream.over(fl.rows(), order=order, forget="never").add(nth=fl.row_number())
+            by = stream.over(fl.rows(), by=order).add(nth=fl.row_number()).retracting(retention="forever")
+            windowed = stream.window(fl.tumbling("1 s")).over(order=order).add(nth=fl.row_number())
+            for result in (numbers, by, windowed):
+                assert repr(column(result, "f")) == repr(left)
+                assert column(result, "nth") == [1, 2, 3, 4]
+
     def test_frames_on_one_side_of_the_row(self) -> None:
         """Peers are no row before, and no row after; a frame that ends before it starts has none."""
         records = [paid(second, second) for second in (1, 2, 2, 5)]
@@ -228,6 +245,7 @@ class TestRefused:
             (fl.range("unbounded"), {"n": fl.count()}, r"a frame of all rows up to its time \(n\) keeps something"),
             (fl.range("1 s"), {"before": fl.lag("price")}, r"lag \(before\) keeps .* forget='1 hour'"),
             (fl.range("1 s"), {"place": fl.rank()}, r"rank \(place\) keeps"),
+            (fl.range("1 s"), {"nth": fl.row_number()}, r"row_number \(nth\) keeps something for every key"),
             (fl.range("1 s"), {"n": fl.count}, r"n=<function count .* It is a function: call it"),
             (fl.range("1 s"), {"n": 3}, r"n=3 is not an aggregate and no function of rows"),
             (fl.range("1 s"), {}, "add: nothing is computed"),
@@ -266,6 +284,33 @@ class TestRefused:
         with pytest.raises(fl.SpecError, match="`order` has 3, which is no column"):
             payments().over(fl.range("1 s"), order=[3])  # type: ignore[list-item]
 
+    def test_values_without_an_order(self) -> None:
+        lists = fl.stream([{"ts": 1, "tags": ["a"]}], time="ts", unit="s")
+        told = r"over: column 'tags' is list<.*>, whose values have no order.*Name a column with numbers"
+        with pytest.raises(fl.InputError, match=told):
+            lists.over(fl.range("1 s"), order="tags").add(n=fl.count()).table()
+        with pytest.raises(fl.InputError, match=told):
+            lists.over(fl.rows(), by="tags").add(n=fl.rank()).retracting(retention="1 s").table()
+        with pytest.raises(fl.InputError, match=told):
+            lists.window(fl.tumbling("1 s")).over(order="tags").add(n=fl.rank()).table()
+
+    @pytest.mark.parametrize(
+        ("function", "told"),
+        [
+            (fl.sum("card"), r"Sum: `card` is string, which is not a number\. Cast it .* or use count"),
+            (fl.median("card"), r"Quantile: `card` is string, which is not a number"),
+            (fl.any("price"), r"`price` is int64"),
+        ],
+    )
+    def test_a_function_of_a_type_that_it_cannot_have(self, function: Any, told: str) -> None:
+        stream = payments(paid(1))
+        with pytest.raises(fl.InputError, match=told):
+            stream.over(fl.range("1 s")).add(x=function).table()
+        with pytest.raises(fl.InputError, match=told):
+            stream.over(fl.range("1 s")).add(x=function).retracting(retention="1 h").table()
+        with pytest.raises(fl.InputError, match=told):
+            stream.window(fl.tumbling("1 s")).over().add(x=function).table()
+
     def test_a_name_that_a_column_has_already(self) -> None:
         with pytest.raises(fl.InputError, match="a column 'price' came already"):
             payments(paid(1)).over(fl.range("1 s")).add(price=fl.count()).table()
@@ -276,6 +321,11 @@ class TestRefused:
         changes = fl.stream([], time="ts", unit="s", op="op", unique="id")
         with pytest.raises(fl.SpecError, match=r"this stream has changes \(`op`\).*retracting\(.*or sort it first"):
             changes.over(fl.range("1 s")).add(n=fl.count()).table()
+
+    def test_a_time_that_can_be_nan_is_no_time(self) -> None:
+        came = [{"ts": ts, "v": 1} for ts in (1.0, math.nan)]
+        with pytest.raises(fl.InputError, match="time: the column has type double, which is no event time"):
+            fl.stream(came, time="ts", unit="s").over(fl.range("1 s")).add(n=fl.count()).table()
 
     def test_a_time_that_is_null_is_a_dead_letter(self) -> None:
         result = payments(paid(1), paid(None)).over(fl.range("1 s")).add(n=fl.count())

@@ -17,7 +17,7 @@ def paid(second: int | None, price: Any = 1, card: str = "a", **more: Any) -> di
 
 def payments(*records: dict[str, Any], **options: Any) -> fl.Stream:
     """Payments of cards, a bundle each."""
-    return fl.stream(list(records), time="ts", unit="s", **{"rows": 1, **options}).key_by("card")
+    return fl.stream(list(records), time="ts", unit="s", **{"rows": 1, "delay": "0 s", **options}).key_by("card")
 
 
 def by_hand(**options: Any) -> fl.Stream:

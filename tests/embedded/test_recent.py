@@ -88,7 +88,14 @@ class TestChanges:
 
     def test_a_changelog_is_told_in_full_and_old_rows_are_taken_back(self) -> None:
         stream = fl.stream(
-            list(self.ORDERS), time="ts", unit="s", rows=1, op="did", unique="id", operations=dict(self.WORDS)
+            list(self.ORDERS),
+            time="ts",
+            unit="s",
+            rows=1,
+            delay="0 s",
+            op="did",
+            unique="id",
+            operations=dict(self.WORDS),
         )
         result = stream.recent("1 min")
         assert [(row["did"], row["ts"], row["id"], row["price"]) for row in result.table().to_pylist()] == [
@@ -108,7 +115,9 @@ class TestChanges:
     def test_results_of_windows_that_retract(self) -> None:
         """The count of the first ten seconds leaves at 10, is corrected by the second record of 3, and is old at 25."""
         came = [seen(1), seen(12), seen(3), seen(25)]
-        windows = fl.stream(came, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"), lateness="1 min")
+        windows = fl.stream(came, time="ts", unit="s", rows=1, delay="0 s").window(
+            fl.tumbling("10 s"), lateness="1 min"
+        )
         result = windows.retracting().agg(n=fl.count(), pages=fl.list("page")).recent("10 s")
         assert [(row["op"], row["n"]) for row in result.table().to_pylist()][:4] == [
             ("+I", 1),

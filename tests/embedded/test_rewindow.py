@@ -54,7 +54,7 @@ def test_a_second_stage_groups_inside_the_windows_of_the_first(kind: object, row
 def test_results_of_sessions_are_grouped_by_the_windows_they_carry() -> None:
     """Shops a and b have a session from 0 to 15, as their clicks are as far apart; that of c is its own."""
     clicks = [{"ts": ts, "shop": shop} for ts, shop in ((0, "a"), (0, "b"), (5, "a"), (5, "b"), (7, "c"), (60, "a"))]
-    sessions = fl.stream(clicks, time="ts", unit="s", rows=1).key_by("shop").window(fl.session("10 s"))
+    sessions = fl.stream(clicks, time="ts", unit="s", rows=1, delay="0 s").key_by("shop").window(fl.session("10 s"))
     again = sessions.agg(n=fl.count()).rewindow().agg(shops=fl.count(), n=fl.sum("n")).table().to_pylist()
     found = [(row["window"]["start"].second, row["window"]["end"].second, row["shops"], row["n"]) for row in again]
     assert found == [(0, 15, 2, 4), (7, 17, 1, 1), (0, 10, 1, 1)]
@@ -84,7 +84,7 @@ def test_the_top_of_each_window_names_whole_rows() -> None:
 def test_late_corrections_within_lateness_count_once() -> None:
     late = counts(fl.tumbling("10 s"), rows=1, lateness="30 s")
     assert late.rewindow().agg(n=fl.sum("n")).table().column("n").to_pylist() == [5, 3, 1]
-    stream = fl.stream(SALES, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"), lateness="30 s")
+    stream = fl.stream(SALES, time="ts", unit="s", rows=1, delay="0 s").window(fl.tumbling("10 s"), lateness="30 s")
     increments = stream.discarding().agg(n=fl.count()).rewindow().agg(n=fl.sum("n"))
     assert increments.table().column("n").to_pylist() == [5, 3, 1]
 
@@ -95,7 +95,7 @@ def test_the_global_window_can_be_grouped_again() -> None:
 
 
 def test_dead_letters_of_the_first_stage_are_those_of_the_pipeline() -> None:
-    stream = fl.stream(SALES, time="ts", unit="s", rows=1).window(fl.tumbling("10 s")).agg(n=fl.count())
+    stream = fl.stream(SALES, time="ts", unit="s", rows=1, delay="0 s").window(fl.tumbling("10 s")).agg(n=fl.count())
     totals = stream.rewindow().agg(n=fl.sum("n"))
     assert totals.dead_letters.column("reason").to_pylist() == ["expired"]
     assert totals.table().column("n").to_pylist() == [4, 3, 1]

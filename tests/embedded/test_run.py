@@ -47,7 +47,7 @@ def said(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
 def fired(result: fl.Result) -> list[tuple[Any, ...]]:
     """Firings as (op, timing, index, start of the window, count)."""
     return [
-        (row["pane"]["op"], row["pane"]["timing"], row["pane"]["index"], start, n)
+        (row["pane"]["op"], row["pane"]["timing"], row["pane"]["number"], start, n)
         for row, (_, start, n) in zip(result.table().to_pylist(), said(result.table(), "n"), strict=True)
     ]
 
@@ -191,8 +191,9 @@ class TestResults:
         assert result.dead_letters.column("reason").to_pylist() == ["null_time"]
 
     def test_there_is_a_pane_only_where_one_can_fire_more_than_once(self) -> None:
-        windowed = fl.stream(ORDERS, time="ts", unit="s").window(fl.tumbling("10 s"))
-        late = fl.stream(ORDERS, time="ts", unit="s").window(fl.tumbling("10 s"), lateness="1 s")
+        stream = fl.stream(ORDERS, time="ts", unit="s", delay="0 s", rows=9)
+        windowed = stream.window(fl.tumbling("10 s"))
+        late = stream.window(fl.tumbling("10 s"), lateness="1 s")
         once = [windowed, windowed.trigger(fl.never()), late.trigger(fl.at_expiry())]
         often = [late, windowed.trigger(fl.at_watermark(early=fl.after(9))), windowed.closing(last="always")]
         for pipeline in once:
@@ -202,7 +203,9 @@ class TestResults:
 
     def test_a_dead_letter_has_its_reason_its_watermark_and_the_whole_record(self) -> None:
         """Without delay the record at 12 moves the watermark to 12, and the one at 9 comes when [0, 10) is over."""
-        result = fl.stream(ORDERS, time="ts", unit="s", rows=1).window(fl.tumbling("10 s")).agg(n=fl.count())
+        result = (
+            fl.stream(ORDERS, time="ts", unit="s", rows=1, delay="0 s").window(fl.tumbling("10 s")).agg(n=fl.count())
+        )
         assert result.accounting == Accounting(6, 4, 0, 2, missed_windows=2)
         assert result.dead_letters.to_pylist() == [
             {
@@ -242,14 +245,14 @@ class TestCuts:
         """An hour of lateness: nothing comes too late, however the records are cut. The last row of a pane stands."""
         table = pa.table({"ts": [ts for ts, _ in records], "k": [k for _, k in records]})
 
-        def standing(rows: int | None) -> dict[Any, Any]:
-            stream = fl.stream(table, time="ts", unit="s", rows=rows).key_by("k")
+        def standing(rows: int) -> dict[Any, Any]:
+            stream = fl.stream(table, time="ts", unit="s", rows=rows, delay="0 s").key_by("k")
             windowed = stream.window(kind, lateness="1 h")
             result = windowed.agg(n=fl.count(), all=fl.list("ts"), last=fl.last("ts"))
             assert result.accounting.accepted == len(records)
             return {row[:2]: row[2:] for row in said(result.table(), "n", "all", "last")}
 
-        assert standing(rows) == standing(None)
+        assert standing(rows) == standing(len(records))
 
 
 class TestAccumulation:
@@ -258,7 +261,9 @@ class TestAccumulation:
     RECORDS = pa.table({"ts": [1, 12, 5, 30]})
 
     def windowed(self) -> fl.Windowed:
-        return fl.stream(self.RECORDS, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"), lateness="10 s")
+        return fl.stream(self.RECORDS, time="ts", unit="s", rows=1, delay="0 s").window(
+            fl.tumbling("10 s"), lateness="10 s"
+        )
 
     def test_accumulating_carries_all_so_far(self) -> None:
         assert fired(self.windowed().agg(n=fl.count())) == [
@@ -294,7 +299,9 @@ class TestTriggers:
     def test_early_firings_leave_before_the_close_and_late_ones_after(self) -> None:
         """1 and 2 make two, an early firing; 3 is pending when 12 closes the window; 4 is one of two late ones."""
         records = pa.table({"ts": [1, 2, 3, 12, 4, 5]})
-        windowed = fl.stream(records, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"), lateness="1 min")
+        windowed = fl.stream(records, time="ts", unit="s", rows=1, delay="0 s").window(
+            fl.tumbling("10 s"), lateness="1 min"
+        )
         result = windowed.trigger(fl.at_watermark(early=fl.after(2), late=fl.after(2))).agg(n=fl.count())
         assert [row for row in fired(result) if row[3] == 0] == [
             ("+I", "EARLY", 0, 0, 2),
@@ -304,14 +311,16 @@ class TestTriggers:
 
     def test_what_late_triggers_hold_back_leaves_at_the_end(self) -> None:
         records = pa.table({"ts": [1, 12, 4]})
-        windowed = fl.stream(records, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"), lateness="1 min")
+        windowed = fl.stream(records, time="ts", unit="s", rows=1, delay="0 s").window(
+            fl.tumbling("10 s"), lateness="1 min"
+        )
         result = windowed.trigger(fl.at_watermark(late=fl.after(2))).agg(n=fl.count())
         assert [row for row in fired(result) if row[3] == 0] == [("+I", "ON_TIME", 0, 0, 1), ("+U", "LATE", 1, 0, 2)]
 
     def test_updated_only_holds_back_what_was_said(self) -> None:
         """Each record is a new one, but only the second raises the maximum."""
         records = pa.table({"ts": [1, 2, 3], "v": [5, 9, 7]})
-        windowed = fl.stream(records, time="ts", unit="s", rows=1).window(fl.tumbling("10 s"))
+        windowed = fl.stream(records, time="ts", unit="s", rows=1, delay="0 s").window(fl.tumbling("10 s"))
         every_update = fl.at_watermark(early=fl.after(1))
         loud = windowed.trigger(every_update).agg(n=fl.max("v"))
         quiet = windowed.trigger(every_update, updated_only=True).agg(n=fl.max("v"))
@@ -326,7 +335,9 @@ class TestTriggers:
         records = pa.table({"ts": [1, 2, 3], "arrived": [8, 12, 19]})
         for arrived in (records["arrived"], records["arrived"].cast(pa.timestamp("s", "UTC"))):
             table = records.set_column(1, "arrived", arrived)
-            stream = fl.stream(table, time="ts", unit="s", rows=1, clock="arrived").window(fl.tumbling("10 s"))
+            stream = fl.stream(table, time="ts", unit="s", rows=1, delay="0 s", clock="arrived").window(
+                fl.tumbling("10 s")
+            )
             result = stream.trigger(fl.at_watermark(early=fl.every("10 s"))).agg(n=fl.count())
             assert fired(result) == [("+I", "EARLY", 0, 0, 2), ("+U", "ON_TIME", 1, 0, 3)]
 
@@ -335,7 +346,7 @@ class TestTriggers:
             ["1970-01-01T00:00:08Z", timestamp("1970-01-01T00:00:12Z"), datetime(1970, 1, 1, 0, 0, 19, 0, UTC)]
         )
         windowed = fl.stream(
-            pa.table({"ts": [1, 2, 3]}), time="ts", unit="s", rows=1, clock=lambda: next(moments)
+            pa.table({"ts": [1, 2, 3]}), time="ts", unit="s", rows=1, delay="0 s", clock=lambda: next(moments)
         ).window(fl.tumbling("10 s"))
         result = windowed.trigger(fl.at_watermark(early=fl.every("10 s"))).agg(n=fl.count())
         assert fired(result) == [("+I", "EARLY", 0, 0, 2), ("+U", "ON_TIME", 1, 0, 3)]
@@ -343,13 +354,14 @@ class TestTriggers:
     def test_windows_may_be_cut_by_the_clock(self) -> None:
         """The time column is not read: it need not even be there."""
         records = pa.table({"arrived": [8 * S, 9 * S, 12 * S]})
-        stream = fl.stream(records, time="none", unit="us", rows=1, clock="arrived")
+        stream = fl.stream(records, time="none", unit="us", rows=1, delay="0 s", clock="arrived")
         result = stream.window(fl.tumbling("10 s", domain="processing")).agg(n=fl.count())
         assert said(result.table(), "n") == [(None, 0, 2), (None, 10, 1)]
 
     def test_stamps_follow_the_end_or_the_records(self) -> None:
         """Of [0, 10) with 1, 4 and 9: the last instant before 10, the least time, the greatest."""
-        windowed = fl.stream(ORDERS, time="ts", unit="s", delay="11 s").window(fl.tumbling("10 s"), lateness="1 s")
+        stream = fl.stream(ORDERS, time="ts", unit="s", delay="11 s", rows=9)
+        windowed = stream.window(fl.tumbling("10 s"), lateness="1 s")
         stamps = {}
         for word in ("end", "earliest", "latest"):
             row = windowed.stamped(word).agg(n=fl.count()).table().to_pylist()[0]

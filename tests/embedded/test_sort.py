@@ -66,7 +66,7 @@ class TestResult:
     def test_a_column_that_gets_its_type_late(self) -> None:
         """The rows that left before it had one have null in it."""
         rows = [{"ts": 1, "note": None}, {"ts": 9, "note": None}, {"ts": 10, "note": "found"}]
-        table = fl.stream(rows, time="ts", unit="s", rows=1).sort().table()
+        table = fl.stream(rows, time="ts", unit="s", rows=1, delay="0 s").sort().table()
         assert table.to_pylist() == rows
 
     def test_a_column_may_be_called_as_those_of_windows_are(self) -> None:

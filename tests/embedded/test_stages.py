@@ -150,7 +150,9 @@ def test_stages_by_the_clock_and_by_positions_follow_one_that_corrects() -> None
     counts = by_shop(lateness="20 s").discarding().agg(n=fl.count())
     pairs = counts.window(fl.counting(2, per="stream")).agg(n=fl.sum("n"))
     assert pairs.table().column("n").to_pylist() == [3, 2, 2]
-    clock = fl.stream(CLICKS, time="ts", unit="s", rows=1, clock="ts").window(fl.tumbling("5 s"), lateness="9 s")
+    clock = fl.stream(CLICKS, time="ts", unit="s", rows=1, delay="0 s", clock="ts").window(
+        fl.tumbling("5 s"), lateness="9 s"
+    )
     by_clock = clock.discarding().agg(n=fl.count()).window(fl.tumbling("1 min", domain="processing"))
     assert rows(by_clock.agg(n=fl.sum("n"))) == [(0, 7)]
 

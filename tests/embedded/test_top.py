@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ SALES = [sold(1, 4), sold(2, 9, number=2), sold(3, 7, "y"), sold(4, 9), sold(5, 
 
 
 def sales(came: list[dict[str, Any]] = SALES, **options: Any) -> fl.Stream:
-    return fl.stream(came, time="ts", unit="s", **options)
+    return fl.stream(came, time="ts", unit="s", **{"delay": "0 s", **options})
 
 
 def minutes(came: list[dict[str, Any]] = SALES, **options: Any) -> Any:
@@ -85,7 +86,7 @@ class TestFirstRows:
             pa.record_batch({"ts": [second], "shop": pa.array([shop]).dictionary_encode()})
             for second, shop in enumerate("bca")
         ]
-        first = fl.stream(batches, time="ts", unit="s").window(fl.tumbling("1 min")).top(2, by="shop")
+        first = fl.stream(batches, time="ts", unit="s", delay="0 s").window(fl.tumbling("1 min")).top(2, by="shop")
         assert first.table().column("shop").to_pylist() == ["c", "b"]
 
     def test_windows_without_bounds_and_over_positions(self) -> None:
@@ -177,11 +178,28 @@ class TestStages:
         assert first.top(1, by="price").table().select(["ts", "price"]).to_pylist() == [{"ts": 3, "price": 7}]
 
     def test_all_is_accounted_for(self) -> None:
-        """A late record is a dead letter of the windows, whole, beside what windows go by."""
+        """A late record is a dead letter of the windows, and stands in it as it came."""
         first = minutes([sold(1, 4), sold(61, 1), sold(2, 9)]).top(1, by="price")
         (letter,) = first.dead_letters.to_pylist()
-        assert (letter["reason"], letter["record"]["record"]) == ("expired", sold(2, 9))
+        assert (letter["reason"], letter["record"]) == ("expired", sold(2, 9))
         assert all(stage.accounting.adds_up for stage in first.stages)
+
+    def test_a_change_that_is_a_dead_letter_has_its_operation(self) -> None:
+        """The minute is over when 2 comes; it and what it changes of 1 come too late for the ranks."""
+        near = sales([sold(1, 4), sold(61, 1), sold(2, 9)], rows=1).over(fl.range("5 s", following="5 s"))
+        corrected = near.add(n=fl.count()).retracting(retention="1 hour")
+        best = corrected.window(fl.tumbling("1 min"), lateness="0 s").top(1, by="price")
+        found = [json.loads(letter["detail"])["record"] for letter in best.dead_letters.to_pylist()]
+        assert found == [
+            {**sold(1, 4), "n": 1, "op": "-U"},
+            {**sold(1, 4), "n": 2, "op": "+U"},
+            {**sold(2, 9), "n": 2, "op": "+I"},
+        ]
+
+    def test_columns_may_be_called_record_and_row(self) -> None:
+        came = [{"ts": 1, "record": 3, "row": "a"}, {"ts": 2, "record": 5, "row": "b"}]
+        best = fl.stream(came, time="ts", unit="s").key_by("row").window(fl.tumbling("1 min")).top(1, by="record")
+        assert best.table().column("record").to_pylist() == [3, 5]
 
     def test_it_says_what_it_does(self) -> None:
         said = minutes(lateness="1 h").top(2, by=("price", fl.asc("id"))).explain()

@@ -21,7 +21,8 @@ def at(*seconds: int, n: int = 1) -> list[dict[str, Any]]:
 
 def stream(records: Any = (), **options: Any) -> fl.Stream:
     """A bundle a record."""
-    return fl.stream(records, time="ts", unit="s", **{"rows": 1, **options})
+    in_order = {} if "watermark" in options else {"delay": "0 s"}
+    return fl.stream(records, time="ts", unit="s", **{"rows": 1, **in_order, **options})
 
 
 def minutes(union: fl.Stream) -> fl.Result:

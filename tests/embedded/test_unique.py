@@ -82,7 +82,7 @@ class TestStages:
     def test_nothing_is_late_for_the_next_stage(self) -> None:
         """3 comes when the watermark is 10, and leaves: the window of 0 to 5 is still open next door."""
         came = [paid(1), paid(10, 2), paid(3, 3), paid(40, 4)]
-        unique = fl.stream(came, time="ts", unit="s", rows=1).unique_by("id", within="10 s")
+        unique = fl.stream(came, time="ts", unit="s", rows=1, delay="0 s").unique_by("id", within="10 s")
         counts = unique.window(fl.tumbling("5 s")).agg(n=fl.count())
         assert counts.table().column("n").to_pylist() == [2, 1, 1]
         assert not len(counts.dead_letters)

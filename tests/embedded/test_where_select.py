@@ -26,7 +26,8 @@ SALES = [
 
 def sales(records: Any = SALES, **options: Any) -> fl.Stream:
     """A bundle a sale."""
-    return fl.stream(records, time="ts", unit="s", **{"rows": 1, **options})
+    in_order = {} if "watermark" in options else {"delay": "0 s"}
+    return fl.stream(records, time="ts", unit="s", **{"rows": 1, **in_order, **options})
 
 
 def rows(result: Any, *names: str) -> list[tuple[Any, ...]]:
@@ -207,7 +208,7 @@ class TestResultsAndUnions:
 
     def test_on_an_input_of_a_union_and_on_the_union(self) -> None:
         web = sales().where(fl.col("price") > 0).select("ts", "price")
-        other = fl.stream([{"at": 3, "cents": 500}, {"at": 4, "cents": 100}], time="at", unit="s", rows=1)
+        other = fl.stream([{"at": 3, "cents": 500}, {"at": 4, "cents": 100}], time="at", unit="s", rows=1, delay="0 s")
         alike = other.select(ts="at", price=fl.col("cents") / 100)
         result = fl.union(web=web, shop=alike).where(fl.col("price") < 5).window(fl.tumbling("1 minute"))
         totals = result.agg(n=fl.count(), total=fl.sum("price"))
@@ -233,7 +234,7 @@ class TestTimes:
             stamps = pc.utf8_slice_codeunits(batch["line"], 0, 8)
             return pc.strptime(pc.binary_join_element_wise("1970-01-01", stamps, " "), "%Y-%m-%d %H:%M:%S", "us")
 
-        stream = fl.stream(lines, time=spoken_at, rows=1)
+        stream = fl.stream(lines, time=spoken_at, rows=1, delay="0 s")
         result = stream.window(fl.tumbling("1 minute")).agg(n=fl.count())
         assert rows(result, "n") == [(1,), (1,)]
         (letter,) = result.dead_letters.to_pylist()

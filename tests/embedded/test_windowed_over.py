@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import fanlight as fl
@@ -24,7 +25,7 @@ class TestPartitions:
         result = minutes.over().add(number=fl.row_number(), of=fl.count())
         assert rows_of(result, "ts", "number", "of") == [(5, 1, 1), (59, 2, 2), (65, 1, 1), (80, 2, 2), (200, 1, 1)]
         (letter,) = result.dead_letters.to_pylist()
-        assert (letter["reason"], letter["record"]["row"]["price"]) == ("expired", 5)
+        assert (letter["reason"], letter["record"]) == ("expired", paid(58, 5))
         windows, rows = result.stages
         assert windows.accounting.dead_letters == 1
         assert windows.accounting.accepted == 5
@@ -85,6 +86,40 @@ class TestPartitions:
         result = payments(*records).window(fl.tumbling("1 min")).over().add(total=fl.sum("price"))
         assert column(result, "total") == [2**62, 2**63 - 5]
         assert [letter["reason"] for letter in result.dead_letters.to_pylist()] == ["value_out_of_range"]
+
+
+class TestCompleteRows:
+    """A function of the rows of a frame, as a table in the order of the partition."""
+
+    ROWS = (paid(5, 7), paid(9, 9), paid(15, 8), paid(70, 1))
+    WHOLE = fl.rows("unbounded", following="unbounded")
+
+    def minutes(self) -> Any:
+        return payments(*self.ROWS).window(fl.tumbling("1 min"))
+
+    def test_of_a_whole_partition_it_is_called_once(self) -> None:
+        tables: list[pa.Table] = []
+        spread = fl.batch(lambda table: tables.append(table) or table.num_rows, pa.int64(), "price")
+        result = self.minutes().over(self.WHOLE, order=fl.desc("price")).add(n=spread)
+        assert rows_of(result, "price", "n") == [(9, 3), (8, 3), (7, 3), (1, 1)]
+        assert [table.column("price").to_pylist() for table in tables] == [[9, 8, 7], [1]]
+
+    def test_whole_records_and_frames_of_a_few_rows(self) -> None:
+        """Without an order by columns rows are by time. The first row has none before it."""
+        seen = fl.batch(lambda table: [row["price"] for row in table.to_pylist()], pa.list_(pa.int64()))
+        result = self.minutes().over(fl.rows(2, exclude="current")).add(before=seen)
+        assert rows_of(result, "ts", "before") == [(5, []), (9, [7]), (15, [7, 9]), (70, [])]
+
+    def test_what_it_raises_is_told_with_its_rows(self) -> None:
+        wrong = fl.batch(lambda table: table["colour"], pa.int64(), "price")
+        with pytest.raises(fl.EngineError, match=r"raised KeyError.*over 3 rows, the first of which is {'price': 9}"):
+            self.minutes().over(self.WHOLE, order=fl.desc("price")).add(n=wrong).table()
+
+    def test_beside_others_that_go_by_time_it_is_refused_in_another_order(self) -> None:
+        both = fl.composite(n=fl.batch(len, pa.int64(), "price"), first=fl.first("price"))
+        assert self.minutes().over(self.WHOLE).add(both=both).table().column("both")[0].as_py() == {"n": 3, "first": 7}
+        with pytest.raises(fl.SpecError, match=r"over: both has a function of complete rows among others.*by itself"):
+            self.minutes().over(self.WHOLE, order="price").add(both=both)
 
 
 class TestRefused:

@@ -10,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from tests.spark.jvm import jvm_of
-from tests.spark.sinks.orders import handed
+from tests.spark.sinks.orders import handed, on_spark
 
-from fanlight.spark.sinks.delivery import Delivery
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.delivery import Delivery
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import sinks_of
+from fanlight.spark.jdbc.connection import JdbcDatabase
 
 from .servers import Server
 
@@ -64,7 +65,7 @@ class Desk:
         return rows
 
     def sink(self, shape: ResultShape, table: str = "totals", **options: Any) -> Sink:
-        (sink,) = sinks_of(shape, self.url, table=table, properties=self.properties, **options)
+        (sink,) = sinks_of(shape, self.url, table=table, properties=self.properties, jdbc=JdbcDatabase, **options)
         return sink
 
     def takes(self, sink: Sink, shape: ResultShape, number: int, rows: list[dict[str, Any]], **more: Any) -> None:
@@ -73,9 +74,9 @@ class Desk:
 
     def delivers(self, sink: Sink, delivery: Delivery) -> None:
         """Show the batch to the sink, and hand it over."""
-        delivery.frame = self.spark.range(0)
-        sink.check(delivery)
-        sink.write(delivery)
+        there = on_spark(delivery, self.spark.range(0))
+        sink.check(there)
+        sink.write(there)
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""Installs the databases of the integration tests where it may, and says which packages to install where it may not.
+"""Installs what the integration tests need where it may, and says which packages to install where it may not.
 
     python tests/integration/install.py
 
-Debian's own services are not started: the tests start servers of their own.
+Debian's own services are not started: the tests start servers of their own. Maven fetches the jars of the recipes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PACKAGES = {"initdb": "postgresql", "mariadbd": "mariadb-server"}
+PACKAGES = {"initdb": "postgresql", "mariadbd": "mariadb-server", "mvn": "maven"}
+_JARS = Path(__file__).parents[2] / "examples" / "kafka_to_postgres" / "jars.py"
 _POLICY = Path("/usr/sbin/policy-rc.d")
 
 
@@ -27,17 +28,21 @@ def program(name: str) -> str | None:
 
 def main() -> int:
     missing = [package for name, package in PACKAGES.items() if program(name) is None]
-    if not missing:
-        return 0
+    if missing and not _installed(missing):
+        return 1
+    return subprocess.run([sys.executable, str(_JARS)], check=False).returncode
+
+
+def _installed(missing: list[str]) -> bool:
     wanted = " ".join(missing)
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         sys.stderr.write(f"The integration tests need these packages: {wanted}. As root: apt-get install {wanted}\n")
-        return 1
+        return False
     with _nothing_started():
         quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
         subprocess.run(["apt-get", "update", "-q"], check=True, **quiet)
         subprocess.run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing], check=True, **quiet)
-    return 0
+    return True
 
 
 @contextmanager

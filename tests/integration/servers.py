@@ -66,7 +66,7 @@ def mariadb() -> Iterator[Server]:
 
 def _program(name: str) -> str:
     found = program(name)
-    assert found is not None, f"{name} is not there: install {' and '.join(PACKAGES.values())}, or run make integration"
+    assert found is not None, f"{name} is not there: install {', '.join(PACKAGES.values())}, or run make integration"
     return found
 
 

@@ -10,7 +10,8 @@ from tests.spark.sinks.orders import SCHEMA, shape_of
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.targets import sinks_of
+from fanlight.spark.jdbc.connection import JdbcDatabase
 
 from .desk import Desk
 from .test_keys import COUNTED, WINDOW, row
@@ -40,7 +41,7 @@ def test_a_column_of_json_takes_lists_and_null(postgres: Desk) -> None:
 
 def test_properties_may_be_true_false_and_numbers(desk: Desk) -> None:
     more = {"ssl": False, "tcpKeepAlive": True, "connectTimeout": 10} if desk.is_postgres else {"useSsl": False}
-    (sink,) = sinks_of(COUNTED, desk.url, table="totals", properties=desk.properties | more)
+    (sink,) = sinks_of(COUNTED, desk.url, table="totals", properties=desk.properties | more, jdbc=JdbcDatabase)
     desk.takes(sink, COUNTED, 0, [row("a", 1)])
     assert desk.asked(f"SELECT COUNT(*) FROM {desk.named('totals')}") == [("1",)]
 
@@ -54,7 +55,7 @@ def test_names_that_are_too_long_are_refused_before_anything_is_made(desk: Desk,
     with pytest.raises(SinkError, match=rf"'t*_dead_letters_by_key' is longer than the {longest}.*shorter `table`"):
         desk.takes(desk.sink(COUNTED, f"{fits}t"), COUNTED, 0, [row("a", 1)])
     apart: Any = {"dead_letters": str(tmp_path / "late.jsonl"), "accounting": False, "properties": desk.properties}
-    _, sink = sinks_of(COUNTED, desk.url, table="t" * (longest - 6), **apart)
+    _, sink = sinks_of(COUNTED, desk.url, table="t" * (longest - 6), jdbc=JdbcDatabase, **apart)
     with pytest.raises(SinkError, match=rf"the name 't*_by_key' is longer than the {longest}"):
         desk.takes(sink, COUNTED, 0, [row("a", 1)])
     with pytest.raises(SinkError, match=rf"the name 't*' is longer than the {longest}"):

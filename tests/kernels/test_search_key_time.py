@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fanlight.kernels.routes import rerouted
 from fanlight.kernels.search_key_time import first_rows, one_line, searched, window_rows
-from fanlight.kernels.sort_key_time import merge_sorted, parts_of_keys, sort_by_key_time
+from fanlight.kernels.sort_key_time import merge_sorted, parts_of_keys, sort_by_key, sort_by_key_time
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 
 NEAR = st.integers(-5, 5)
@@ -75,6 +75,22 @@ def test_rows_whose_key_time_and_place_need_more_bits_than_there_are(bits: int) 
     codes[::2], times[::2] = codes[1::2], times[1::2] ^ random.integers(0, 4, 500)
     times[:2] = 0, (1 << bits) - 1
     assert sort_by_key_time(codes, times).order.tolist() == np.lexsort([times, codes]).tolist()
+
+
+@given(st.lists(CODES | st.sampled_from([-(2**62), 2**62]), max_size=30))
+def test_rows_are_sorted_by_key_then_place(keys: list[int]) -> None:
+    """Also where codes are so far apart that they are not packed."""
+    codes, order = np.array(keys, np.int64), sorted(range(len(keys)), key=lambda place: (keys[place], place))
+    found = sort_by_key(codes)
+    assert [part.tolist() for part in found] == [order, sorted(keys)]
+    assert all(part.dtype == np.int64 for part in found)
+
+
+def test_rows_that_lie_further_apart_than_int64_counts() -> None:
+    """As numbers do that stand for floats of both signs: half of the range and more is between them."""
+    numbers = np.array([2**62, -(2**63), 0, 2**63 - 1, -1], np.int64)
+    codes = np.array([1, 0, 0, 1, 0], np.int64)
+    assert sort_by_key_time(codes, numbers).order.tolist() == np.lexsort([numbers, codes]).tolist()
 
 
 @given(st.lists(st.integers(0, 6), max_size=40).map(sorted), st.integers(1, 9))

@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from fanlight.errors import SpecError
+from fanlight.model.changes import Changes
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
+from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side
+from fanlight.model.retention import retention
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
 
 LEFT, RIGHT = Side("o", "ts", keys=("id",)), Side("p", "at", keys=("id",))
+CHANGED = replace(LEFT, changes=Changes("op", ("id",), consistent=True))
 SPEC = IntervalJoinSpec(LEFT, RIGHT, interval("-2 s", "5 s"))
 
 
@@ -33,8 +37,7 @@ class TestIntervals:
     @pytest.mark.parametrize(
         ("given", "told"),
         [
-            ((Duration(0), Duration.FOREVER), "`upper` (forever) is no bound"),
-            ((Duration(-(LATEST - EARLIEST) - 1), Duration(0)), "is no bound"),
+            ((Duration(-(LATEST - EARLIEST) - 1), Duration(0)), "is further than times can be apart"),
             ((Duration(5), Duration(4)), "nothing would ever match"),
             ((Duration(0), Duration(1), "neither"), "nothing would ever match"),
             ((Duration(0), Duration(1), "open"), "must be 'both', 'left', 'right' or 'neither'"),
@@ -45,16 +48,54 @@ class TestIntervals:
             Interval(*given)
 
 
+class TestIntervalsWithoutAnEnd:
+    def test_retention_takes_the_place_of_the_bound_that_is_missing(self) -> None:
+        assert interval("2 s", "forever").within(retention("1 h")) == interval("2 s", "1 h")
+        assert interval("-forever", "0 s").within(retention("1 h")) == interval("-1 h", "0 s")
+        assert interval("-forever", "forever").within(retention("1 h")) == interval("-1 h", "1 h")
+
+    def test_without_a_limit_rows_match_however_far_apart_they_are(self) -> None:
+        match = interval("2 s", "forever", "left").within(retention())
+        assert EARLIEST + match.most >= LATEST - 1
+        assert str(match) == "right time from left time in [2 s, forever)"
+        assert str(interval("-forever", "0 s").within(retention())) == "right time from left time in [-forever, 0 s]"
+
+    @pytest.mark.parametrize(
+        ("match", "kept", "told"),
+        [
+            (interval("0 s", "forever"), None, r"`upper` \(forever\) is no bound.*retention\('1 h'\)"),
+            (interval("-forever", "0 s"), None, r"`lower` \(-forever\) is no bound"),
+            (interval("0 s", "1 s"), retention("1 h"), "has both. Leave it out"),
+            (interval("0 s", "forever"), retention("1 h", count=5), "kept by time"),
+            (interval("2 h", "forever"), retention("1 h"), "nothing would ever match"),
+        ],
+    )
+    def test_what_cannot_be_kept(self, match: Interval, kept: Any, told: str) -> None:
+        with pytest.raises(SpecError, match=told):
+            match.within(kept)
+
+
+def test_a_peer_that_has_no_answers() -> None:
+    with pytest.raises(SpecError, match="no preset is named 'storm'"):
+        JoinSemantics.named("storm")
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"match": interval("0 s", "forever")}, "is no bound"),
+        ({"mode": EmissionMode.ON_CLOSE, "semantics": JoinSemantics.named("kafka")}, "Use eager"),
         ({"right": replace(RIGHT, name="o")}, "both sides are called 'o'"),
         ({"right": replace(RIGHT, name="time")}, "a column that every join has"),
         ({"left": replace(LEFT, name="key.1")}, "a column that every join has"),
         ({"right": replace(RIGHT, keys=())}, "1 keys and the right side 0"),
         ({"lateness": Duration.FOREVER}, "must be a duration from 0 up"),
         ({"lateness": Duration(-1)}, "must be a duration from 0 up"),
-        ({"stamp": "both"}, "is no side"),
+        ({"stamp": "both"}, "is no time of these rows"),
+        ({"how": JoinType.SEMI, "stamp": "least"}, "has no right row"),
+        ({"left": CHANGED}, "eager rows are never taken back"),
+        ({"left": replace(CHANGED, changes=Changes("op")), "mode": EmissionMode.ON_CLOSE}, "Normalize them first"),
+        ({"left": replace(CHANGED, keys=("op",)), "mode": EmissionMode.ON_CLOSE}, "the column of operations"),
         ({"how": JoinType.LEFT, "stamp": "right"}, "may have no right row"),
         ({"how": JoinType.RIGHT, "stamp": "left"}, "may have no left row"),
         ({"how": JoinType.SEMI, "stamp": "right"}, "may have no right row"),

@@ -52,7 +52,7 @@ def same_firings(mine: Outcome, right: Outcome) -> bool:
 
 
 def same_firing(mine: Firing, right: Firing) -> bool:
-    said = [(f.key, f.window, f.op, f.timing, f.index, f.revision, f.is_last, f.time) for f in (mine, right)]
+    said = [(f.key, f.window, f.op, f.timing, f.number, f.revision, f.is_last, f.time) for f in (mine, right)]
     return said[0] == said[1] and same(mine.values, right.values, tolerance=ROUNDING)
 
 

@@ -8,18 +8,22 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fanlight as fl
+from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.over.spec import OverSpec
 from fanlight.model.reason import Reason
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.watermarks import BoundedDisorder, Several
+from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.session import Session
 from fanlight.testing.graph_player import play_chain, play_runs
+from fanlight.testing.oracle import row_stages  # noqa: F401 -- registers its stages
 from fanlight.testing.oracle.graph import GraphOutcome, Row, as_input, run_graph
 from fanlight.testing.oracle.union import union_steps
 from fanlight.testing.script import Condition, Firing, Step, same
@@ -131,6 +135,7 @@ def test_the_words_of_a_pipeline_declare_these_stages_and_count_the_same(graph: 
     tick = graph.specs[0].tick if isinstance(graph.specs[0], WindowSpec) else "1 us"
     clocks = iter([step.clock for step in graph.steps if step.records])
     clock = None if not batches or graph.steps[0].clock is None else lambda: next(clocks)
+    assume(clock is not None or not batches or not any(spec.needs_clock for spec in graph.specs))  # it is refused
     result: Any = fl.stream(
         batches, time="ts", unit="us", watermark=strategy, tick=tick, ahead=None, clock=clock, schema=SCHEMA
     )
@@ -149,6 +154,10 @@ def declared(stream: Any, spec: StreamSpec, condition: Condition | None) -> Any:
     """The stage as somebody writes it; lateness is said only where it is another than that of the stage before."""
     kept = stream if condition is None else stream.where(fl.col(condition.column) >= condition.least)
     keyed = kept.key_by(*spec.keys) if spec.keys else kept
+    if isinstance(spec, UniqueSpec):
+        return keyed.unique_by(*spec.ids, within=spec.within, keep=spec.keep.value)
+    if isinstance(spec, OverSpec):
+        return declared_over(keyed, spec)
     if isinstance(spec, SortSpec):
         return keyed.sort(*spec.ties, order="total" if spec.total else "shard")
     assert isinstance(spec, WindowSpec)
@@ -157,3 +166,16 @@ def declared(stream: Any, spec: StreamSpec, condition: Condition | None) -> Any:
     windowed = keyed.window(spec.window, **said).trigger(spec.trigger, updated_only=spec.updated_only)
     windowed = replace(windowed, accumulation=spec.accumulation).semantics(spec.semantics)
     return windowed.stamped(spec.firing_time).agg(**dict(spec.aggregates))
+
+
+def declared_over(stream: Any, spec: OverSpec) -> Any:
+    """The stage with a frame for each new column; order and `forget` are said with the first."""
+    forget = "never" if spec.forget is not None and spec.forget.is_forever else spec.forget
+    said: dict[str, Any] = {"order": spec.order, "forget": forget}
+    result = stream.as_stream() if isinstance(stream, fl.RowResult) else stream  # an `over` would share its pass
+    for one in spec.new_columns:
+        result = result.over(one.frame, **said).add(**{one.name: one.function})
+        said = {}
+    if spec.mode is EmissionMode.RETRACTING:
+        return result.retracting(retention=spec.retention)
+    return result.eager() if spec.mode is EmissionMode.EAGER else result

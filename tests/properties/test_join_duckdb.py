@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanlight.model.emission_mode import EmissionMode
-from fanlight.model.join.interval import MODES, Interval, IntervalJoinSpec
+from fanlight.model.join.interval import Interval, IntervalJoinSpec
 from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.preparation import Where
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, Several
-from fanlight.testing.oracle.join import JoinStep
+from fanlight.testing.oracle.join.sides import JoinStep
 from fanlight.testing.script import Record
 from fanlight.testing.strategies.joins import (
     CONDITIONS,
@@ -41,11 +41,12 @@ DELAY = 40
 SHORT = 3
 """How far those records are out of order that arrive nearly in order."""
 CONDITION = CONDITIONS[2]
-EVERY = [(how, emits) for how in JoinType for emits in MODES]
 
-every_join = pytest.mark.parametrize(
-    ("how", "emits"), EVERY, ids=[f"{how.value}-{emits.value}" for how, emits in EVERY]
-)
+
+def every_join(modes: Iterable[EmissionMode]) -> pytest.MarkDecorator:
+    """Every type of join, in each of these modes."""
+    every = [(how, emits) for how in JoinType for emits in modes]
+    return pytest.mark.parametrize(("how", "emits"), every, ids=[f"{how.value}-{emits.value}" for how, emits in every])
 
 
 def spec_of(
@@ -81,7 +82,7 @@ def bundles(left: list[Record], right: list[Record], sizes: Sequence[tuple[int, 
     return [*steps, JoinStep(end=True)]
 
 
-@every_join
+@every_join(EmissionMode)
 @brief
 @given(
     left=st.lists(records(LEFT_COLUMNS, near()), max_size=14),
@@ -111,7 +112,7 @@ def test_the_batch_join_leaves_whatever_the_order_and_the_cuts(
     assert_same_as_in_duckdb(spec, left, right, bundles(left, right, sizes))
 
 
-@every_join
+@every_join(EmissionMode)
 @pytest.mark.parametrize("shape", ["hot", "strangers", "duplicates", "nulls"])
 def test_shapes_of_keys(shape: str, how: JoinType, emits: EmissionMode) -> None:
     """Three hundred rows a side: one key has most, no key is common, every row is there twice, most keys are null."""

@@ -18,7 +18,8 @@ from fanlight.model.over.spec import OverSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit
-from fanlight.testing.oracle.over import OverOutcome, OverStage
+from fanlight.testing.oracle.over import OverOutcome
+from fanlight.testing.oracle.row_stages import OverStage
 from fanlight.testing.script import Record, Step, same
 from fanlight.testing.strategies.overs import (
     OverPipeline,

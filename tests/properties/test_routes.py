@@ -46,7 +46,7 @@ def test_a_large_bundle_goes_over_the_stacks_by_itself() -> None:
     seconds = rng.integers(0, 600, count)
     table = pa.table({"ts": seconds, "k": rng.integers(0, 4_000, count), "v": rng.integers(-5, 5, count)})
     result = (
-        fl.stream(table, time="ts", unit="s")
+        fl.stream(table, time="ts", delay="0 s", unit="s", rows=count)
         .key_by("k")
         .window(fl.hopping("10 minutes", every="10 seconds"), lateness="1 hour")
         .agg(n=fl.count(), total=fl.sum("v"), top=fl.max("v"))

@@ -36,7 +36,19 @@ def plain_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
+RENAMED = {"number": "index"}
+"""Fields of `pane` that are called otherwise since: they are recorded under the names that they had."""
+
+
+def _as_it_was(field: pa.Field) -> pa.Field:
+    """A field with the name that it had; only of a `pane` others than its own have changed."""
+    if field.name != "pane" or not pa.types.is_struct(field.type):
+        return field
+    return field.with_type(pa.struct([one.with_name(RENAMED.get(one.name, one.name)) for one in field.type]))
+
+
 def _described(field: pa.Field) -> list[Any]:
+    field = _as_it_was(field)
     metadata = sorted((key.hex(), value.hex()) for key, value in (field.metadata or {}).items())
     nested = [_described(field.type.field(place)) for place in range(field.type.num_fields)]
     return [field.name, str(field.type), field.nullable, metadata, nested]

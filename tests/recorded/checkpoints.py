@@ -22,7 +22,7 @@ from typing import Any
 import fanlight as fl
 from fanlight.spark.session import spark_session
 
-from .canonical import plain_json
+from .canonical import RENAMED, plain_json
 from .tape import Line, digest
 
 FOLDER = Path(__file__).parent / "checkpoints"
@@ -87,10 +87,14 @@ def gone_on(spark: Any, name: str, folder: Path) -> dict[str, list[str]]:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    """The lines without what the clock on the wall said when a pane fired, and without later counts of zero."""
+    """The lines as they were then: without what the clock on the wall said when a pane fired, without later counts of
+    zero, and with the old names.
+    """
     for text in file.read_text(encoding="utf-8").splitlines():
         said = json.loads(text)
         said.get("pane", {}).pop("clock", None)
+        if "pane" in said:  # batches from before have the old names, later ones those of now
+            said["pane"] = {RENAMED.get(name, name): value for name, value in said["pane"].items()}
         for count in LATER_COUNTS:
             if said.get(count) == 0:
                 del said[count]

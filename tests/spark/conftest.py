@@ -7,10 +7,19 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from fanlight.spark.session import spark_session
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PySpark 4.1 leaves its sockets to the garbage collector, which warns of them in any test."""
+    if pyspark.__version__.startswith("4.1."):
+        for item in items:
+            for warning in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+                item.add_marker(pytest.mark.filterwarnings(f"default::{warning}"))
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +27,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = spark_session(
         spark_driver_bindAddress="127.0.0.1",
         spark_driver_host="127.0.0.1",
+        spark_sql_execution_arrow_pyspark_enabled="true",  # as it is by itself since 4.2
         spark_sql_warehouse_dir=str(tmp_path_factory.mktemp("warehouse")),
         spark_ui_enabled="false",
     )

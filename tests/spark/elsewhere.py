@@ -2,8 +2,8 @@
 
     python elsewhere.py FOLDER '{"master": "local-cluster[2,1,1024]"}'
 
-Sends the package along, reads one parquet file a micro-batch from FOLDER/in, and prints as JSON the rows of both, the
-counts in the progress, what the checkpoint holds, and where the workers had Fanlight from.
+Sends the package along, reads one parquet file a micro-batch from FOLDER/in, and prints as JSON what workers say before
+that, the rows of both, the counts in the progress, what the checkpoint holds, and where the workers had Fanlight from.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import fanlight as fl
+from fanlight.errors import EngineError
 from fanlight.spark.progress import counts
 from fanlight.spark.session import spark_session
 from fanlight.spark.shipping import ship
@@ -67,6 +69,17 @@ def listed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+def unshipped(spark: SparkSession, folder: Path) -> list[str]:
+    """What is said of a pipeline whose workers have no Fanlight, by Spark and by `write_to`; nothing if they have."""
+    pipeline, said = declared(spark.read.schema(DDL).parquet(str(folder / "in"))), []
+    for ask in (pipeline.df.collect, lambda: pipeline.write_to(lambda rows, batch: None)):
+        try:
+            ask()
+        except (PySparkException, EngineError) as problem:
+            said.append(str(problem))
+    return said
+
+
 def whereabouts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Where Fanlight is imported from in a worker."""
     list(batches)
@@ -85,6 +98,7 @@ def main() -> None:
         spark_sql_warehouse_dir=str(folder / "warehouse"),
         spark_ui_enabled="false",
     )
+    before = unshipped(spark, folder)
     ship(spark)
     ship(spark)  # what is there already is not sent again
     found = spark.range(1).mapInArrow(whereabouts, "path string").collect()
@@ -94,6 +108,7 @@ def main() -> None:
     state = rows(fl.inspect(folder / "checkpoint", declared(source(spark, folder)), spark=spark).windows())
     told = {
         "kind": type(spark).__module__,
+        "before": before,
         "imported": found[0]["path"],
         "batch": batch,
         "stream": stream,

@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 import fanlight as fl
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.triggers import Trigger
 from fanlight.model.windows.kind import WindowKind
 from fanlight.testing.script import Condition
 
-from .shapes import DELAY
+from .shapes import DELAY, SCHEMA, bundles
 
 COUNT = 40
 
@@ -100,6 +102,16 @@ class GraphShape:
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs; none, if it has only one."""
         return ("even", "odd") if self.number % 3 == 1 else ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its records."""
+        return SCHEMA
+
+    @property
+    def bundles(self) -> list[pa.Table]:
+        """What comes in each micro-batch."""
+        return bundles()
 
     @property
     def conditions(self) -> tuple[Condition | None, ...]:

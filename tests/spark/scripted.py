@@ -62,8 +62,12 @@ def one_batch_a_file(spark: SparkSession) -> Iterator[None]:
 
 
 def asked(request: pytest.FixtureRequest, name: str) -> list[Any]:
-    """What this run of pytest asks of a module, by the parameter `name` of its tests: the others need no query."""
-    calls = [item.callspec for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    """What this run of pytest asks of a fixture, by the parameter `name` of the tests that use it.
+
+    The others need no query.
+    """
+    used = [item for item in request.session.items if item.path == request.path and isinstance(item, pytest.Function)]
+    calls = [item.callspec for item in used if request.fixturename in item.fixturenames and hasattr(item, "callspec")]
     return list({str(call.params[name]): call.params[name] for call in calls}.values())
 
 

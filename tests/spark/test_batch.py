@@ -27,7 +27,7 @@ ROW = pa.struct({"shop": pa.string(), "price": pa.int64(), "tags": pa.list_(pa.s
 
 def totals(source: object) -> fl.Result:
     """Whole records, and named columns; sessions over the results, in the same query."""
-    windows = fl.stream(source, time="ts").key_by("shop").window(fl.tumbling("1 minute"))  # type: ignore[arg-type]
+    windows = fl.stream(source, time="ts", delay="0 s").key_by("shop").window(fl.tumbling("1 minute"))  # type: ignore[arg-type]
     return windows.agg(
         rows=fl.batch(lambda table: table.drop_columns(["ts"]), pa.list_(ROW)),
         most=fl.batch(lambda table: pc.max(table["price"]), pa.int64(), "price"),

@@ -103,7 +103,8 @@ def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
     tmp_path: Path,
 ) -> None:
     told = opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path)
-    assert "Call ship(spark) before a pipeline is declared" in told
+    assert "has no Fanlight. Call fanlight.spark.shipping.ship(spark) once, before pipelines are declared" in told
+    assert "During handling of the above" not in told  # one message, not a tale of several
     bring_along(archive())  # as ship(spark) does
     try:
         assert opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path) == "[] True\n"
@@ -111,26 +112,44 @@ def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
         bring_along(None)
 
 
+CLUSTER = "local-cluster[2,1,1024]"
+
+
+def submitted(spark: Path, folder: Path) -> list[str]:
+    """The way to start a program with the package as a file beside it: the driver has no other Fanlight either."""
+    (folder / "fanlight.zip").write_bytes(archive())
+    return [str(spark / "bin" / "spark-submit"), "--master", CLUSTER, "--py-files", str(folder / "fanlight.zip")]
+
+
 @pytest.mark.usefixtures("connect_port")
+@pytest.mark.filterwarnings("ignore:.*all records came as one bundle")  # which is what is compared
 @pytest.mark.parametrize(
     ("how", "kind"),
     [
-        ({"master": "local-cluster[2,1,1024]"}, "pyspark.sql.session"),
+        ({"master": CLUSTER}, "pyspark.sql.session"),
         ({"remote": "local[2]"}, "pyspark.sql.connect.session"),
+        ({"master": None}, "pyspark.sql.session"),
     ],
+    ids=["cluster", "connect", "submitted"],
 )
-def test_a_cluster_gives_the_rows_of_the_embedded_engine(how: dict[str, str], kind: str, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_rows_of_the_embedded_engine(how: dict[str, str | None], kind: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number, table in enumerate(BUNDLES):
         file = tmp_path / "in" / f"{number}.parquet"
         pq.write_table(table, file)
         os.utime(file, (1_700_000_000 + number,) * 2)
-    program = [sys.executable, str(PROGRAM), str(tmp_path), json.dumps(how)]
-    environment = {**bare(), "SPARK_HOME": str(spark_home(tmp_path / "spark"))}
+    home, is_submitted = spark_home(tmp_path / "spark"), how == {"master": None}
+    starts = submitted(home, tmp_path) if is_submitted else [sys.executable]
+    program = [*starts, str(PROGRAM), str(tmp_path), json.dumps(how)]
+    environment = {**bare(), "SPARK_HOME": str(home)}
     ran = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-4000:]
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["kind"] == kind
+    assert len(told["before"]) == (0 if is_submitted else 2)
+    for problem in told["before"]:
+        assert "has no Fanlight. Call fanlight.spark.shipping.ship(spark) once" in problem
+        assert 'File "' not in problem  # the message alone, not behind a trace of the worker
     assert ".zip" in told["imported"]
     whole, streamed = elsewhere.declared(pa.concat_tables(BUNDLES)), stepped(BUNDLES)
     assert told["batch"] == elsewhere.listed(whole.table().to_pylist())

@@ -78,7 +78,7 @@ def test_a_name_is_one_column_whatever_is_in_it(spark: SparkSession, tmp_path: P
 
 def test_columns_that_nobody_asked_for_may_differ_in_case_only(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(BASE, "x", "y", 1)], "ts timestamp, k string, K string, v bigint")
-    result = fl.stream(frame, time="ts").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.sum("v"))
+    result = fl.stream(frame, time="ts", delay="0 s").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.sum("v"))
     assert [(row["k"], row["n"]) for row in result.df.collect()] == [("x", 1)]
 
 
@@ -90,13 +90,13 @@ def test_result_columns_that_differ_in_case_only_are_refused(
     spark: SparkSession, keys: tuple[str, ...], aggregates: dict[str, Any]
 ) -> None:
     frame = spark.createDataFrame([(BASE, "x", "y")], "ts timestamp, k string, K string")
-    windowed = fl.stream(frame, time="ts").key_by(*keys).window(fl.tumbling("10 s"))
+    windowed = fl.stream(frame, time="ts", delay="0 s").key_by(*keys).window(fl.tumbling("10 s"))
     with pytest.raises(fl.SpecError, match=r"differ in case only, and Spark takes them for one\. Rename one of them"):
         windowed.agg(**aggregates)
 
 
 def grouped(frame: DataFrame) -> fl.Result:
-    return fl.stream(frame, time="ts").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count())
+    return fl.stream(frame, time="ts", delay="0 s").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count())
 
 
 def test_text_with_a_collation_is_refused_and_both_remedies_work(spark: SparkSession) -> None:
@@ -107,7 +107,7 @@ def test_text_with_a_collation_is_refused_and_both_remedies_work(spark: SparkSes
     with pytest.raises(fl.InputError, match=r"'k' has the collation UTF8_LCASE.*byte for byte.*lower\(col\('`k`'\)"):
         grouped(frame)
     with pytest.raises(fl.InputError, match="'k' has the collation"):
-        fl.stream(frame, time="ts").window(fl.tumbling("10 s")).agg(most=fl.max("k"))
+        fl.stream(frame, time="ts", delay="0 s").window(fl.tumbling("10 s")).agg(most=fl.max("k"))
     as_one = grouped(frame.withColumn("k", lower(col("`k`").cast("string"))))
     assert [(row["k"], row["n"]) for row in as_one.df.collect()] == [("tea", 2)]
     apart = grouped(frame.withColumn("k", col("`k`").cast("string")))

@@ -56,7 +56,7 @@ def test_one_record_of_2099_and_everything_later_is_still_accepted(spark: SparkS
         pa.table({"ts": pa.array([t], pa.timestamp("us", "UTC")), "k": ["a"], "v": [n]}) for n, t in enumerate(times)
     ]
     write(tmp_path / "in", tables)
-    windowed = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("1 s"))
+    windowed = fl.stream(source(spark, tmp_path), time="ts", delay="0 s").key_by("k").window(fl.tumbling("1 s"))
     query = windowed.agg(n=fl.sum("v")).write_to(
         taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True
     )
@@ -65,5 +65,5 @@ def test_one_record_of_2099_and_everything_later_is_still_accepted(spark: SparkS
     assert sorted(taken.table["n"].to_pylist()) == [0, 2, 3]
     assert [(letter["reason"], letter["record"]["ts"]) for letter in taken.letters] == [("too_far_ahead", LATER)]
     whole = spark.read.schema(DDL).parquet(str(tmp_path / "in"))  # a batch DataFrame has no clock
-    counted = fl.stream(whole, time="ts").window(fl.tumbling("1 s")).agg(n=fl.count())
+    counted = fl.stream(whole, time="ts", delay="0 s").window(fl.tumbling("1 s")).agg(n=fl.count())
     assert counted.df.count() == 4

@@ -95,10 +95,15 @@ class Outcome:
     counts: list[dict[str, int]]
 
 
+def in_order(said: dict[str, Any]) -> dict[str, Any]:
+    """What is said of a stream; where nothing is said of its watermark, its records come in order."""
+    return said if {"delay", "watermark"} & said.keys() else {"delay": "0 s", **said}
+
+
 def streamed(spark: SparkSession, folder: Path, declared: Declared, **inputs: tuple[pa.Table, ...]) -> Outcome:
     """On Spark: a micro-batch has the next table of every input."""
     feeds = {name: Feed(spark, folder / name, SCHEMA) for name in inputs}
-    result = declared(lambda name="only", **said: fl.stream(feeds[name].frame, time="ts", **said))
+    result = declared(lambda name="only", **said: fl.stream(feeds[name].frame, time="ts", **in_order(said)))
     run, first = result.on_spark("leaving"), next(iter(feeds.values()))
     with ScriptedQuery(first, run.leaving(str(first.signals)), folder) as query:
         left = []
@@ -123,7 +128,7 @@ def embedded(declared: Declared, **inputs: tuple[pa.Table, ...]) -> Outcome:
     def given(name: str = "only", **said: Any) -> fl.Stream:
         clock = partial(next, iter([micros(second) for second in SECONDS]))
         batches = [one.combine_chunks().to_batches()[0] for one in inputs[name]]
-        return fl.stream(batches, time="ts", clock=clock, schema=SCHEMA, **said)
+        return fl.stream(batches, time="ts", clock=clock, schema=SCHEMA, **in_order(said))
 
     result = declared(given)
     steps = [plain(step.fired, lean=result.spec.fires_once) for step in result.embedded_run().steps()]
@@ -234,17 +239,18 @@ def test_what_spark_cannot_follow_is_refused(spark: SparkSession) -> None:
     batch = spark.createDataFrame([], "ts timestamp, value bigint")
     judged = fl.stream(frame, time="ts", watermark=fl.stream_time()).key_by("value").window(fl.tumbling("1 minute"))
     assert "one shard, where each record is judged in its turn" in judged.agg(n=fl.count()).explain()
+    by_hand = fl.stream(frame, time="ts", watermark=fl.Explicit())
     with pytest.raises(fl.SpecError, match=r"by hand.*watermark=control\('column'\)"):
-        fl.union(a=fl.stream(frame, time="ts", watermark=fl.Explicit()), b=fl.stream(frame, time="ts")).sort()
+        fl.union(a=by_hand, b=fl.stream(frame, time="ts", delay="0 s")).sort()
     with pytest.raises(fl.SpecError, match="one input is a stream and another is not"):
-        fl.union(a=fl.stream(frame, time="ts"), b=fl.stream(batch, time="ts")).sort()
+        fl.union(a=fl.stream(frame, time="ts", delay="0 s"), b=fl.stream(batch, time="ts", delay="0 s")).sort()
     with pytest.raises(fl.SpecError, match="'a' and 'b' run on different engines"):
-        fl.union(a=fl.stream(frame, time="ts"), b=fl.stream([], time="ts"))
+        fl.union(a=fl.stream(frame, time="ts", delay="0 s"), b=fl.stream([], time="ts"))
     with pytest.raises(fl.SpecError, match=r"Say ahead=None"):
-        fl.stream(frame, time=lambda rows: rows["ts"]).sort()
+        fl.stream(frame, time=lambda rows: rows["ts"], delay="0 s").sort()
     other = batch.withColumnRenamed("value", "worth")
     with pytest.raises(fl.SpecError, match="the column 'value' is int64 in 'a' and missing in 'b'"):
-        fl.union(a=fl.stream(batch, time="ts"), b=fl.stream(other, time="ts")).sort()
+        fl.union(a=fl.stream(batch, time="ts", delay="0 s"), b=fl.stream(other, time="ts", delay="0 s")).sort()
 
 
 CHANGES = (

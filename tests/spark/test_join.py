@@ -16,6 +16,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fanlight as fl
+from fanlight.errors import InputError
+from fanlight.spark.checkpoint.join_inspection import JoinInspection
 
 pytestmark = pytest.mark.slow
 
@@ -119,3 +121,70 @@ def test_a_stream_gives_what_this_process_gives_step_by_step(
     assert Counter(found) == Counter((row["price"], row["price_p"]) for row in rows)
     assert sorted(reason for (reason,) in letters) == sorted(expected.dead_letters["reason"].to_pylist())
     assert sorted(expected.dead_letters["reason"].to_pylist()) == ["expired", "expired", "null_time"]
+
+
+CHANGED = ORDERS.append(pa.field("op", pa.string()))
+CHANGES: list[list[tuple[int, str, int, str]]] = [
+    [(4, "a", 1, "+I"), (2, "b", 2, "+I"), (9, "c", 3, "+I")],
+    [(5, "a", 1, "+U"), (11, "c", 4, "+I"), (9, "c", 3, "-D")],
+    [(12, "d", 2, "+U"), (30, "a", 5, "+I"), (11, "c", 4, "-D"), (0, "z", 9, "-D")],
+]
+"""Orders by their price: 1 is moved by a second, 2 gets another id, 3 and 4 are taken back, 9 never was."""
+
+
+def changed(orders: Any, paid: Any) -> fl.JoinResult:
+    """The delay covers all that the changes change."""
+    left = fl.stream(orders, time="ts", delay="20 s", name="o", op="op", unique="price").key_by("id")
+    right = fl.stream(paid, time="at", delay="20 s", name="p").select("at", "id", cents="price").key_by("id")
+    return left.join(right, fl.interval("0 s", "2 s"), how="left")
+
+
+def test_changes_in_and_a_table_that_is_kept_up_to_date(spark: SparkSession, tmp_path: Path) -> None:
+    """The table has what leaves on close in the end. Order 2 moves to another key, and so to another shard."""
+    _, paid = files(tmp_path)
+    (tmp_path / "changes").mkdir()
+    batches = [pa.Table.from_pylist([_change(one) for one in some], schema=CHANGED) for some in CHANGES]
+    for number, batch in enumerate(batches):
+        pq.write_table(batch, tmp_path / "changes" / f"{number}.parquet")
+        os.utime(tmp_path / "changes" / f"{number}.parquet", (1_700_000_000 + number,) * 2)
+    frames = [
+        spark.readStream.schema(spark.read.parquet(folder).schema).option("maxFilesPerTrigger", 1).parquet(folder)
+        for folder in (str(tmp_path / "changes"), paid)
+    ]
+    said = {"checkpoint": str(tmp_path / "cp"), "table": "t", "unique": ("id", "price"), "available_now": True}
+    for flush in (False, True):
+        query = changed(*frames).retracting().write_to(f"sqlite:///{tmp_path / 't.db'}", flush=flush, **said)
+        assert query is not None
+        query.awaitTermination(240)
+        if not flush:
+            assert_checkpoint_tells(spark, str(tmp_path / "cp"))
+    here_paid = pa.RecordBatchReader.from_batches(PAID, [b for one in RIGHT for b in table(one, PAID).to_batches()])
+    here_orders = pa.RecordBatchReader.from_batches(CHANGED, [b for one in batches for b in one.to_batches()])
+    expected = changed(here_orders, here_paid)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        found = connection.execute("SELECT price, id, cents FROM t").fetchall()
+        letters = connection.execute("SELECT reason FROM t_dead_letters").fetchall()
+    rows = expected.table().select(["price", "id", "cents"]).to_pylist()
+    assert sorted(found, key=str) == sorted((tuple(row.values()) for row in rows), key=str)
+    assert sorted(found, key=str) == [(1, "a", 10), (2, "d", None), (5, "a", None)]
+    assert letters == [("no_such_row",)]
+
+
+def assert_checkpoint_tells(spark: SparkSession, checkpoint: str) -> None:
+    """The watermark of orders is 10 s, that of payments 13 s: the later order 2 is kept, and waits for its payment."""
+    seen = fl.inspect(checkpoint, spark=spark)
+    assert isinstance(seen, JoinInspection)
+    kept = {row["price"]: row["ts"].second for row in seen.kept("o").collect()}
+    assert kept == {2: 12, 5: 30}
+    with pytest.raises(InputError, match=r"kept\('o'\) or kept\('p'\)"):
+        seen.messages()
+    order = {"ts": BASE + timedelta(seconds=12), "id": "d", "price": 2}
+    late, soon = ({"at": BASE + timedelta(seconds=second), "id": "d", "cents": 1} for second in (12, 14))
+    assert str(fl.why(checkpoint, left=order, right=soon, spark=spark)).startswith("waiting: the row of p has not come")
+    assert str(fl.why(checkpoint, left=order, right=late, spark=spark)).startswith("late: the row of p has not come")
+    assert fl.why(checkpoint, left=order, right={**soon, "id": "a"}).verdict is fl.JoinVerdict.OTHER_KEY
+
+
+def _change(one: tuple[int, str, int, str]) -> dict[str, Any]:
+    second, name, price, op = one
+    return {"ts": BASE + timedelta(seconds=second), "id": name, "price": price, "op": op}

@@ -39,22 +39,22 @@ WHOLE = pa.concat_tables(BUNDLES)
 
 
 def counting(source: Any) -> fl.Result:
-    stream = fl.stream(source, time="ts").key_by("k").window(fl.counting(4, every=2, per="stream"))
+    stream = fl.stream(source, time="ts", delay="0 s").key_by("k").window(fl.counting(4, every=2, per="stream"))
     return stream.agg(said=fl.list("n"), total=fl.sum("n"))
 
 
 def by_column(source: Any) -> fl.Result:
-    stream = fl.stream(source, time="ts").key_by("k").window(fl.counting(3, per="stream", by="n"))
+    stream = fl.stream(source, time="ts", delay="0 s").key_by("k").window(fl.counting(3, per="stream", by="n"))
     return stream.agg(c=fl.count(), total=fl.sum("n"))
 
 
 def cumulating(source: Any) -> fl.Result:
-    stream = fl.stream(source, time="ts").key_by("k").window(fl.cumulating("1 day", step="6 hours"))
+    stream = fl.stream(source, time="ts", delay="0 s").key_by("k").window(fl.cumulating("1 day", step="6 hours"))
     return stream.agg(c=fl.count(), total=fl.sum("n"))
 
 
 def of_a_calendar(source: Any) -> fl.Result:
-    stream = fl.stream(source, time="ts").key_by("k").window(fl.calendar("day", "Europe/Berlin"))
+    stream = fl.stream(source, time="ts", delay="0 s").key_by("k").window(fl.calendar("day", "Europe/Berlin"))
     return stream.agg(c=fl.count(), total=fl.sum("n"))
 
 

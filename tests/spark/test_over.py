@@ -137,6 +137,8 @@ def test_a_batch_data_frame_is_one_bundle(spark: SparkSession) -> None:
     frame = spark.createDataFrame(rows, "ts string, k string, v int").selectExpr(
         "cast(ts AS timestamp) AS ts", "k", "v"
     )
-    result = fl.stream(frame, time="ts").key_by("k").over(fl.range("3 s")).add(n=fl.count(), total=fl.sum("v"))
+    result = (
+        fl.stream(frame, time="ts", delay="0 s").key_by("k").over(fl.range("3 s")).add(n=fl.count(), total=fl.sum("v"))
+    )
     found = sorted((row["k"], row["v"], row["n"], row["total"]) for row in result.df.collect())
     assert found == [("a", 1, 1, 1), ("a", 7, 1, 7), ("a", 9, 2, 16), ("b", 4, 1, 4)]

@@ -49,7 +49,7 @@ def put(folder: Path, number: int) -> None:
 def here(**said: Any) -> fl.RowResult[fl.RecentSpec]:
     """The same in this process, a bundle a micro-batch."""
     batches = [batch for number in range(len(BATCHES)) for batch in table(number).to_batches()]
-    return fl.stream(pa.RecordBatchReader.from_batches(SCHEMA, batches), time="ts", **said).recent("10 s")
+    return fl.stream(pa.RecordBatchReader.from_batches(SCHEMA, batches), time="ts", delay="0 s", **said).recent("10 s")
 
 
 def asked(file: Path, question: str) -> list[Any]:
@@ -66,7 +66,7 @@ def test_a_batch_dataframe_shows_the_last_of_all_its_records(spark: SparkSession
     for number in range(len(BATCHES)):
         put(tmp_path / "in", number)
     frame = spark.read.schema(DDL).parquet(str(tmp_path / "in"))
-    result = fl.stream(frame, time="ts").key_by("id").recent("10 s")
+    result = fl.stream(frame, time="ts", delay="0 s").key_by("id").recent("10 s")
     assert result.df.columns == ["ts", "id", "did", "op"]
     left = [(op, second) for op, second, _ in seconds(result.df.collect(), "op")]
     came = [second for batch in BATCHES for second, _, _ in batch if second is not None]
@@ -90,9 +90,9 @@ def test_a_stream_gives_what_it_gives_in_this_process_as_net_rows_and_as_a_chang
     file = tmp_path / "t.db"
     put(tmp_path / "in", 0)
     put(tmp_path / "in", 1)
-    run(fl.stream(source(), time="ts").recent("10 s"), "log")
+    run(fl.stream(source(), time="ts", delay="0 s").recent("10 s"), "log")
     put(tmp_path / "in", 2)
-    run(fl.stream(source(), time="ts").recent("10 s"), "log", flush=True)
+    run(fl.stream(source(), time="ts", delay="0 s").recent("10 s"), "log", flush=True)
     ours = here()
     expected = seconds(ours.table().to_pylist(), "op")
     log = asked(file, "SELECT op, CAST(substr(ts, 18, 2) AS INTEGER), id FROM log ORDER BY rowid")
@@ -102,7 +102,7 @@ def test_a_stream_gives_what_it_gives_in_this_process_as_net_rows_and_as_a_chang
     assert counted == [(books.received, books.accepted, books.dead_letters)]
 
     changes: Any = {"op": "did", "unique": "id"}
-    run(fl.stream(source(), time="ts", **changes).recent("10 s"), "net", unique="id", flush=True)
+    run(fl.stream(source(), time="ts", delay="0 s", **changes).recent("10 s"), "net", unique="id", flush=True)
     net: dict[int, int] = {}
     for op, second, one in seconds(here(**changes).table().to_pylist(), "did"):
         net.pop(one, None) if op[0] == "-" else net.update({one: second})

@@ -214,13 +214,13 @@ def assert_same_panes(ours: dict[tuple[Key, Window], Any], law: dict[tuple[Key, 
 def by_pane(outcome: Outcome) -> list[Firing]:
     """The firings of a step by pane and number, a retraction before what replaces it: shards have no order."""
     return sorted(
-        outcome.firings, key=lambda f: (f.window.end, f.window.start, spelled(f), f.index, f.op is not Op.RETRACT)
+        outcome.firings, key=lambda f: (f.window.end, f.window.start, spelled(f), f.number, f.op is not Op.RETRACT)
     )
 
 
 def in_order(outcome: Outcome) -> list[tuple[Any, ...]]:
     """What the firings of a step say about themselves."""
-    return [(f.key, f.window, f.op, f.timing, f.index, f.revision, f.is_last, f.time) for f in by_pane(outcome)]
+    return [(f.key, f.window, f.op, f.timing, f.number, f.revision, f.is_last, f.time) for f in by_pane(outcome)]
 
 
 def spelled(firing: Firing) -> str:

@@ -89,7 +89,7 @@ class TestBatch:
         assert "all rows in one order" in result.explain()
 
     def test_the_rows_of_a_key_are_in_order(self, spark: SparkSession, tmp_path: Path) -> None:
-        result = fl.stream(batch(spark, tmp_path), time="ts").key_by("shop").sort("id")
+        result = fl.stream(batch(spark, tmp_path), time="ts", delay="0 s").key_by("shop").sort("id")
         left = orders(result.df.collect())
         by_shop = defaultdict(list)
         for order in left:
@@ -98,14 +98,14 @@ class TestBatch:
         assert all(first <= then for shop in by_shop.values() for first, then in pairwise(shop))
 
     def test_what_is_no_row_is_a_letter_and_all_adds_up(self, spark: SparkSession, tmp_path: Path) -> None:
-        result = fl.stream(batch(spark, tmp_path), time="ts").sort()
+        result = fl.stream(batch(spark, tmp_path), time="ts", delay="0 s").sort()
         (letter,) = result.dead_letters.collect()
         assert (letter["reason"], letter["record"]["id"]) == ("null_time", 4)
         (account,) = result.accounts.collect()
         assert (account["received"], account["accepted"], account["dead_letters"]) == (11, 10, 1)
 
     def test_a_file_of_lines_has_the_order(self, spark: SparkSession, tmp_path: Path) -> None:
-        fl.stream(batch(spark, tmp_path), time="ts").sort("id").write_to(tmp_path / "sorted.jsonl")
+        fl.stream(batch(spark, tmp_path), time="ts", delay="0 s").sort("id").write_to(tmp_path / "sorted.jsonl")
         lines = [json.loads(line) for line in (tmp_path / "sorted.jsonl").read_text().splitlines()]
         assert [line["id"] for line in lines] == [
             one for _, _, one in sorted(IN_TIME, key=lambda one: (one[0], one[2]))

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import fanlight as fl
+from fanlight.model.join.intakes import sided_intakes
 from fanlight.model.time.timestamp import LATEST
 from fanlight.spark.output import ACCOUNT, FIRING, LETTER
-from fanlight.spark.tester import ShardTester
+from fanlight.spark.tester import InputsTester, ShardTester
 from fanlight.spark.wire import opened
 from fanlight.testing.vectors import ENGINES, Status, Vector, load, replay
 from fanlight.testing.vectors.drive_spark import SparkDriver
@@ -91,3 +92,16 @@ def test_an_envelope_that_folds_nothing_changes_nothing(monkeypatch: pytest.Monk
     verdict = replay(case, "unfolded")
     assert verdict.status is replay(case, "spark").status, verdict.reason
     assert verdict.status is not Status.FAIL, verdict.reason
+
+
+def test_each_input_is_packed_with_its_own_watermark() -> None:
+    """The payment at 9 is behind the watermark of the orders, which is not its own; the order at 4 is behind it."""
+    orders, paid = (fl.stream([], time="ts", unit="s", name=name, watermark=fl.Explicit()) for name in ("o", "p"))
+    spec = orders.join(paid, fl.interval("0 s", "5 s"), on="v").spec
+    shard = InputsTester(spec, {"p": SCHEMA, "o": SCHEMA}, sided_intakes(spec))
+    shard.batch({"o": bundle((8, 1))[0]}, watermarks={"o": 10 * SECOND}, clock=0)
+    rows = shard.batch({"p": bundle((9, 1))[0], "o": bundle((4, 1))[0]}, watermarks={}, clock=0)
+    joined = [opened(row["payload"]).to_pylist() for row in rows if row["kind"] == FIRING]
+    letters = [opened(row["payload"]).to_pylist() for row in rows if row["kind"] == LETTER]
+    assert joined == [[{"ts": 8, "v": 1, "ts_p": 9}]]
+    assert [letter["record"]["o"]["ts"] for letter in letters[0]] == [4]

@@ -71,7 +71,7 @@ def test_a_flush_reaches_every_stage(spark: SparkSession, tmp_path: Path) -> Non
 def test_windows_of_the_clock_take_every_record_once(spark: SparkSession, tmp_path: Path) -> None:
     taken = Accepted()
     write(tmp_path / "in", BUNDLES)
-    stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k")
+    stream = fl.stream(source(spark, tmp_path), time="ts", delay="0 s").key_by("k")
     counts = stream.window(fl.tumbling("1 second", domain="processing")).agg(n=fl.count())
     query = counts.write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True)
     assert query is not None
@@ -84,7 +84,7 @@ def test_windows_of_the_clock_take_every_record_once(spark: SparkSession, tmp_pa
 def test_the_clock_fires_in_a_period_without_data(spark: SparkSession, tmp_path: Path) -> None:
     taken = Accepted()
     write(tmp_path / "in", BUNDLES[:1])
-    stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("1 day"))
+    stream = fl.stream(source(spark, tmp_path), time="ts", delay="0 s").key_by("k").window(fl.tumbling("1 day"))
     early = stream.trigger(fl.at_watermark(early=fl.every("2 seconds"))).agg(n=fl.count())
     query = early.write_to(taken, checkpoint=str(tmp_path / "checkpoint"))
     assert query is not None
@@ -106,7 +106,7 @@ def test_the_clock_fires_in_a_period_without_data(spark: SparkSession, tmp_path:
 def test_a_batch_dataframe_has_no_clock(spark: SparkSession) -> None:
     frame = spark.createDataFrame([], DDL)
     with pytest.raises(fl.SpecError, match="no clock"):
-        fl.stream(frame, time="ts").window(fl.tumbling("1 s", domain="processing")).agg(n=fl.count())
+        fl.stream(frame, time="ts", delay="0 s").window(fl.tumbling("1 s", domain="processing")).agg(n=fl.count())
 
 
 def test_flush_belongs_to_available_now(spark: SparkSession, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_shard_without_records_acts_on_the_watermark_too(spark: SparkSession, 
     """Whether a record is too late must not depend on the shard its key belongs to."""
     taken = Accepted()
     write(tmp_path / "in", [bundle((100, "a", 1)), bundle((101, "a", 2)), bundle(*((3, key, 3) for key in "abcdefgh"))])
-    stream = fl.stream(source(spark, tmp_path), time="ts").key_by("k").window(fl.tumbling("10 s"))
+    stream = fl.stream(source(spark, tmp_path), time="ts", delay="0 s").key_by("k").window(fl.tumbling("10 s"))
     query = stream.agg(n=fl.count()).write_to(taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True)
     assert query is not None
     query.awaitTermination()
@@ -130,7 +130,7 @@ def test_a_time_that_no_window_has_does_not_move_the_watermark(spark: SparkSessi
     write(tmp_path / "in", [bundle((1, "a", 1)), bundle((2, "a", 2)), bundle((15, "a", 3)), bundle((40, "a", 4))])
     far = "CASE WHEN v = 1 THEN timestamp_micros(400000000000000000) ELSE ts END"  # in the year 14645
     frame = source(spark, tmp_path).selectExpr(f"{far} AS ts", "k", "v")
-    counts = fl.stream(frame, time="ts").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count())
+    counts = fl.stream(frame, time="ts", delay="0 s").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count())
     file = tmp_path / "totals.db"
     query = counts.write_to(f"sqlite:///{file}", table="t", checkpoint=str(tmp_path / "checkpoint"), available_now=True)
     assert query is not None

@@ -66,7 +66,7 @@ def put(folder: Path, number: int) -> None:
 def here(declare: Declared, batches: list[list[Sale]]) -> pa.Table:
     """The same in this process, a bundle a micro-batch."""
     whole = [batch for sales in batches for batch in table(sales).to_batches()]
-    return declare(fl.stream(pa.RecordBatchReader.from_batches(SCHEMA, whole), time="ts")).table()
+    return declare(fl.stream(pa.RecordBatchReader.from_batches(SCHEMA, whole), time="ts", delay="0 s")).table()
 
 
 def spelled(rows: list[Any]) -> list[str]:
@@ -80,7 +80,7 @@ def test_a_batch_gives_what_it_gives_in_this_process(spark: SparkSession, tmp_pa
     frame = spark.read.schema(DDL).parquet(str(tmp_path / "in"))
     together = [sale for sales in BATCHES for sale in sales]
     for declare in (first, overall, filled):
-        found = pa.Table.from_batches(declare(fl.stream(frame, time="ts")).df.toArrow().to_batches())
+        found = pa.Table.from_batches(declare(fl.stream(frame, time="ts", delay="0 s")).df.toArrow().to_batches())
         ours = here(declare, [together])
         assert found.column_names == ours.column_names
         assert spelled(found.cast(ours.schema).to_pylist()) == spelled(ours.to_pylist())
@@ -99,7 +99,7 @@ def test_a_stream_gives_what_it_gives_in_this_process(
         for number in numbers:
             put(tmp_path / "in", number)
         frame = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
-        query = declare(fl.stream(frame, time="ts")).write_to(
+        query = declare(fl.stream(frame, time="ts", delay="0 s")).write_to(
             f"sqlite:///{tmp_path / 't.db'}",
             table="found",
             checkpoint=tmp_path / "checkpoint",

@@ -20,11 +20,11 @@ from pyspark.sql.streaming import StreamingQuery
 import fanlight as fl
 from fanlight.errors import SinkError
 from fanlight.operators.accounting import Accounting
+from fanlight.sinks.batch import Batch
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.targets import sinks_of
 from fanlight.spark.output import COUNTS, OUTPUT
 from fanlight.spark.private_folder import private_folder
-from fanlight.spark.sinks.batch import Batch
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.targets import sinks_of
 from fanlight.spark.write import BatchWriter, describe, write
 
 from .sinks.orders import BASE, BUNDLES, DDL, SCHEMA, corrected, once, put, room_for, standing, stepped, streamed
@@ -142,7 +142,7 @@ def test_files_that_have_a_batch_which_spark_does_not_know_of_keep_it_as_it_is(
         (commits / note).unlink()
     put(tmp_path / "in", BUNDLES[3:], start=3)
     written(spark, tmp_path, **target)
-    rows = spark.read.parquet(str(folder)).orderBy("pane.index", functions.desc("pane.op")).toArrow()
+    rows = spark.read.parquet(str(folder)).orderBy("pane.number", functions.desc("pane.op")).toArrow()
     assert panes(standing(rows.drop_columns(["batch"]))) == panes(
         standing(pa.concat_tables(stepped(corrected, BUNDLES)))
     )

@@ -23,7 +23,7 @@ CLICKS = [{"ts": ts, "k": k} for ts, k in [(1, "a"), (2, "b"), (61, "a"), (130, 
 
 
 def minutes(**said: str) -> fl.Result:
-    stream = fl.stream(CLICKS, time="ts", unit="s", rows=1).key_by("k")
+    stream = fl.stream(CLICKS, time="ts", unit="s", rows=1, delay="0 s").key_by("k")
     return stream.window(fl.tumbling("1 minute"), **said).agg(n=fl.count())  # type: ignore[arg-type]
 
 

@@ -22,7 +22,7 @@ ORDERS = [
 
 
 def windowed() -> fl.Windowed:
-    stream = fl.stream(ORDERS, time="ts", unit="s", rows=1).key_by("product")
+    stream = fl.stream(ORDERS, time="ts", unit="s", rows=1, delay="0 s").key_by("product")
     return stream.window(fl.tumbling("10 seconds"), lateness="5 seconds")
 
 

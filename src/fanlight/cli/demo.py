@@ -110,7 +110,7 @@ def _standing(database: Path) -> Table:
     """The newest windows as they stand: revenue, how it last fired, how often it was corrected."""
     rows = _ask(
         database,
-        "SELECT product, window_start, revenue, pane_timing, pane_index FROM totals WHERE window_start IN "
+        "SELECT product, window_start, revenue, pane_timing, pane_number FROM totals WHERE window_start IN "
         f"(SELECT DISTINCT window_start FROM totals ORDER BY window_start DESC LIMIT {_WINDOWS})",
     )
     starts = sorted({row[1] for row in rows})
@@ -124,8 +124,8 @@ def _standing(database: Path) -> Table:
     return table
 
 
-def _cell(revenue: str, timing: str, index: int) -> str:
-    corrected = f" x{index + 1}" if index else ""
+def _cell(revenue: str, timing: str, number: int) -> str:
+    corrected = f" x{number + 1}" if number else ""
     return f"{float(revenue):,.2f} [{_STYLES[timing]}]{timing.lower().replace('_', ' ')}{corrected}[/]"
 
 
@@ -133,7 +133,7 @@ def _figures(database: Path) -> str:
     ((received, accepted, dead),) = _ask(
         database, "SELECT SUM(received), SUM(accepted), SUM(dead_letters) FROM totals_accounting"
     ) or [(0, 0, 0)]
-    ((panes, corrections),) = _ask(database, "SELECT COUNT(*), SUM(pane_index) FROM totals") or [(0, 0)]
+    ((panes, corrections),) = _ask(database, "SELECT COUNT(*), SUM(pane_number) FROM totals") or [(0, 0)]
     return (
         f"{received or 0:,} orders in = {accepted or 0:,} accepted + {dead or 0:,} dead letters; "
         f"{panes or 0:,} panes, {corrections or 0:,} results taken back and corrected"

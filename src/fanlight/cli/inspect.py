@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fanlight.errors import FanlightError, InputError
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import to_document, words
 from fanlight.operators.accounting import Accounting
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from fanlight.spark.checkpoint.inspection import Inspection
+    from fanlight.spark.checkpoint.join_inspection import JoinInspection
 
 UNREADABLE = 2
 """The exit code where there is nothing to read."""
@@ -45,9 +47,13 @@ def inspect(
     """
     try:
         from fanlight.spark.checkpoint.inspection import inspect as look
+        from fanlight.spark.checkpoint.join_inspection import JoinInspection
         from fanlight.spark.column_names import quoted
 
         seen = look(checkpoint, stage=stage)
+        if isinstance(seen, JoinInspection):
+            _show_sides(checkpoint, seen, limit, as_json=as_json)
+            return
         read = seen.messages if messages else seen.windows
         frame = read([_key(one, seen) for one in key] if key else None, start, end)
         frame = frame.orderBy(*map(quoted, [seen.spec.time] if messages else ["window", *seen.spec.keys]))
@@ -55,6 +61,16 @@ def inspect(
     except FanlightError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(UNREADABLE) from None
+
+
+def _show_sides(checkpoint: str, seen: JoinInspection, limit: int, *, as_json: bool) -> None:
+    """The rows that a join keeps, side by side."""
+    for side, _ in seen.sides:
+        frame = seen.kept(side.name).orderBy(side.time)
+        if as_json:
+            _print_json(frame, limit)
+        else:
+            _print_all(f"{checkpoint}, rows of {side.name}", seen, frame, limit)
 
 
 def _key(text: str, seen: Inspection) -> Any:
@@ -89,8 +105,11 @@ def _print_all(checkpoint: str, seen: Inspection, frame: DataFrame, limit: int) 
         console.print(f"There are more than these {limit}: see them with --limit.")
 
 
-def _declared(spec: WindowSpec) -> Iterator[str]:
+def _declared(spec: WindowSpec | JoinSpec) -> Iterator[str]:
     """What the query was declared to do, a line each."""
+    if isinstance(spec, JoinSpec):
+        yield from (f"  {word.ljust(7)}  {told}" for word, told in spec.told)
+        return
     late = f", lateness {spec.lateness}" if spec.lateness.micros else ""
     yield f"  window   {words(to_document(spec.window))}{late}, by {', '.join(spec.keys) or 'nothing'}"
     yield f"  trigger  {words(to_document(spec.trigger))}, {spec.accumulation.value}"

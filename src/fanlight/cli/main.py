@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import fanlight as package
+from fanlight.cli.archive import archive
 from fanlight.cli.demo import demo
 from fanlight.cli.inspect import inspect
 from fanlight.cli.replay import replay
@@ -34,6 +35,7 @@ def fanlight(
     """Event-time windows: early, on-time and late firings, retractions, dead letters."""
 
 
+app.command()(archive)
 app.command()(demo)
 app.command()(inspect)
 app.command()(replay)

@@ -90,7 +90,7 @@ class CompositeOperator:
         self._parts.require_room()
         takers = [part for part in self._parts.in_order if stream in part.wire.inputs]
         records = records if len(takers) == 1 else _read_whole(records)
-        came = {part.wire.output: part.operator.read(records, offset) for part in takers}
+        came = {part.wire.output: part.operator.read(records, offset, part.wire.source_of(stream)) for part in takers}
         self._parts.step(Said(stream, watermark, clock, signal, finish), came, offset)
         self._parts.offer()
 

@@ -13,7 +13,9 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
+from fanlight.embedded.one_bundle import comes_in_bundles
 from fanlight.embedded.sources import Source, bundles
+from fanlight.embedded.time_cut import TimeCut, cut_by_time
 from fanlight.errors import InputError
 from fanlight.kernels.times import read_times
 from fanlight.model.stream_spec import StreamSpec
@@ -38,6 +40,8 @@ class Stepped:
     clock: Timestamp
     ends: bool = False
     """Whether the input ended with it."""
+    columns: pa.Schema | None = None
+    """Those of its rows; None while they are not known."""
 
 
 class Brought(NamedTuple):
@@ -68,6 +72,10 @@ class Feed(Protocol):
     @property
     def runs(self) -> tuple[StageRun, ...]:
         """The runs of the stages before."""
+
+    @property
+    def is_one_bundle(self) -> bool:
+        """Whether all records come at once because nobody said how to cut them."""
 
     def steps(self, remarks: Remarks | None, *, bounded: bool) -> Iterator[Brought]:
         """What each step brings. `bounded` keeps only the newest dead letters of stages before."""
@@ -102,17 +110,24 @@ class SourceFeed:
     schema: pa.Schema | None = None
     unit: TimeUnit | None = None
     reads: Reads = field(default_factory=Reads)
+    cut: TimeCut | None = None
 
     @property
     def runs(self) -> tuple[StageRun, ...]:
         """None."""
         return ()
 
+    @property
+    def is_one_bundle(self) -> bool:
+        """Whether it is one, and nobody asked for more."""
+        return self.rows is None and self.cut is None and not comes_in_bundles(self.source)
+
     def steps(self, remarks: Remarks | None, *, bounded: bool) -> Iterator[Brought]:
         """The bundles of the source."""
         self.reads.begin(self.source)
         arrived: pa.Field | None = None
-        for came in bundles(self.source, rows=self.rows, schema=self.schema, remarks=remarks):
+        read = bundles(self.source, rows=self.rows, schema=self.schema, remarks=remarks)
+        for came in read if self.cut is None else cut_by_time(read, self.cut, self.unit):
             now = None
             if callable(self.clock):
                 now = self.clock()
@@ -134,17 +149,28 @@ class StageFeed:
 
     run: StageRun
     handover: Handover
+    tells_columns: bool = False
+    """Whether its first step says the columns of its rows, also where it has none: another input knows nothing of them.
+    """
 
     @property
     def runs(self) -> tuple[StageRun, ...]:
         """The one before."""
         return (self.run,)
 
+    @property
+    def is_one_bundle(self) -> bool:
+        """The stage before says when its rows come."""
+        return False
+
     def steps(self, remarks: Remarks | None, *, bounded: bool) -> Iterator[Brought]:
         """The steps of the stage before. What leaves it at the end is one bundle, with what its last step left."""
+        told = not self.tells_columns
         for step in self.run.steps(bounded=bounded):
-            records = [self.handover.records(batch) for batch in step.fired if len(batch)]
-            came = CheckedBatch(pa.concat_batches(records)) if records else None
+            came = self.handover.bundle(step.fired)
+            if came is None and not told and step.columns is not None:
+                came = CheckedBatch(pa.RecordBatch.from_pylist([], schema=self.handover.schema(step.columns)))
+            told = told or came is not None
             watermark = END_OF_TIME if step.ends else self.run.spec.hands_on(step.watermark)
             yield Brought([Arrival(came, Said(watermark=watermark, clock=step.clock))], step.ends)
 
@@ -168,6 +194,11 @@ class UnionFeed:
     def runs(self) -> tuple[StageRun, ...]:
         """Those of all inputs."""
         return tuple(run for feed in self.feeds.values() for run in feed.runs)
+
+    @property
+    def is_one_bundle(self) -> bool:
+        """Whether each of them is."""
+        return all(feed.is_one_bundle for feed in self.feeds.values())
 
     def steps(self, remarks: Remarks | None, *, bounded: bool) -> Iterator[Brought]:
         """What the inputs bring to each step."""

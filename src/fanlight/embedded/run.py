@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from fanlight.embedded.feed import Feed, StageRun, Stepped
+from fanlight.embedded.feed import Brought, Feed, StageRun, Stepped
 from fanlight.embedded.kept_letters import KeptLetters
+from fanlight.embedded.one_bundle import warn_of_one_bundle
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.errors import InputError, SpecError
 from fanlight.model.preparation import Intake
@@ -70,15 +71,25 @@ class EmbeddedRun:
     def steps(self, *, bounded: bool = False) -> Iterator[Stepped]:
         """The steps, as the source is read; the last one is its end. `bounded` keeps only the newest dead letters."""
         if self._started:
-            raise InputError("This pipeline has been read already. Use table(), or declare it again over a new source.")
+            raise InputError(
+                "This pipeline has been read already, and rows that have left an iteration are not kept. Say table() "
+                "first: it keeps them, and the result can be iterated over after it. Or declare the pipeline again; "
+                "over a new source, if this one can be read once."
+            )
         self._started = True
         for brought in self._feed.steps(self._operator.remarks, bounded=bounded):
             self._operator.add_all(brought.arrivals)
             if not brought.ends:
                 yield self._stepped(bounded)
+        if self._feed.is_one_bundle and self._operator.accounting.received > 1:
+            warn_of_one_bundle(self.spec)
         self._operator.end()
         yield self._stepped(bounded, ends=True)
         self._finished = True
+
+    def brought(self) -> Iterator[Brought]:
+        """What its feed brings, step by step, to whoever reads it in the place of this run."""
+        return self._feed.steps(self._operator.remarks, bounded=False)
 
     def finish(self) -> None:
         """Read the source to its end, unless an iteration is under way: then only what it has read is known.
@@ -92,10 +103,14 @@ class EmbeddedRun:
         else:
             self.followed_by.finish()
 
-    def table(self) -> pa.Table:
-        """All firings. Reads the source to its end the first time."""
+    def table(self, heard: Callable[[int], None] | None = None) -> pa.Table:
+        """All firings. Reads the source to its end the first time; `heard` is told how many records have come."""
         if self._table is None:
-            fired = [batch for step in self.steps() for batch in step.fired]
+            fired: list[pa.RecordBatch] = []
+            for step in self.steps():
+                fired += step.fired
+                if heard is not None:
+                    heard(self._operator.accounting.received)
             self._table = one_table(fired) if fired else self._operator.results()
         return self._table
 
@@ -107,11 +122,23 @@ class EmbeddedRun:
             )
         self._hears_letters = function
 
+    @property
+    def hands_on_letters(self) -> bool:
+        """Whether a function hears the dead letters."""
+        return self._hears_letters is not None
+
     def dead_letters(self) -> pa.Table:
         """The kept dead letters: records that could not be used."""
         if self._hears_letters is not None:
             raise SpecError("dead_letters: they are handed to the function of on_dead_letters, and none is kept here.")
         return self.letters.table()
+
+    @property
+    def columns(self) -> pa.Schema | None:
+        """The columns of the records that its operator sees; None while they are not known."""
+        if not self._operator.is_bound:
+            return None
+        return pa.schema(list(self._operator.dead_letters.schema.field("record").type))
 
     @property
     def accounting(self) -> Accounting:
@@ -129,4 +156,6 @@ class EmbeddedRun:
             self.letters.add(letters, bounded=bounded)
         elif len(letters):
             self._hears_letters(letters)
-        return Stepped(self._operator.take().to_batches(), self._operator.watermark, self._operator.clock, ends)
+        rows = self._operator.take()
+        columns = rows.schema if self._operator.is_bound else None
+        return Stepped(rows.to_batches(), self._operator.watermark, self._operator.clock, ends, columns)

@@ -31,7 +31,7 @@ Source: TypeAlias = "Columnar | pa.RecordBatchReader | Iterable[Columnar] | Iter
 
 COLUMNAR_ROWS = 1 << 20
 RECORD_ROWS = 8_192
-"""The most rows of a batch: of columnar input, and of records that must be gathered first."""
+"""The most rows of a batch: of columnar input and of lists, and of records that must be gathered first."""
 
 
 def bundles(
@@ -61,6 +61,8 @@ def bundles(
             f"source: one mapping of {_listed(source)} is either a single record or a table of columns; which one is "
             "not said. Pass [record] for the one, pyarrow.table(columns) for the other."
         )
+    if rows is None and isinstance(source, Sequence):
+        rows = COLUMNAR_ROWS  # it is here already: one bundle, as a table is
     return _of_stream(_iterable("source", source), rows, schema, remarks)
 
 

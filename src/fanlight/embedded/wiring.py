@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fanlight.errors import SpecError
+from fanlight.model.changes import Changes
 from fanlight.model.continuation import WINDOW_END, WINDOW_START
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.watermarks import Several
@@ -143,16 +145,26 @@ def _check_times(before: Wire, after: Wire) -> None:
         onward = before.spec.continuation
     except SpecError as problem:
         raise SpecError(f"{streams}: {problem}") from problem
-    if after.spec.time in after.spec.columns and after.spec.time != onward.time:
+    time, changes = _asked_of(after.spec, before.output)
+    goes_by_time = after.spec.goes_by_input or time in after.spec.columns
+    if goes_by_time and time != onward.time:
         raise SpecError(
-            f"{streams}: it goes by the time {after.spec.time!r}, and the watermark that is handed on is about "
+            f"{streams}: it goes by the time {time!r}, and the watermark that is handed on is about "
             f"{onward.time!r}. Declare it over the result of the operator before, or with time={onward.time!r}."
         )
-    if onward.changes is not None and after.spec.changes is None:
+    if onward.changes is not None and changes is None:
         raise SpecError(
             f"{streams}: its rows take each other's place, and would all be counted. Declare it over the result of "
             "the operator before, which says so."
         )
+
+
+def _asked_of(spec: StreamSpec, stream: str) -> tuple[str, Changes | None]:
+    """Which time an operator goes by in one of its inputs, and how records change earlier ones there."""
+    if isinstance(spec, JoinSpec):
+        side = spec.left if spec.left.name == stream else spec.right
+        return side.time, side.changes
+    return spec.time, spec.changes
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from fanlight.model.enum_word import choice
 from fanlight.model.join.interval import Interval, IntervalJoinSpec
 from fanlight.model.join.sides import JoinType
 from fanlight.model.preparation import where_of
+from fanlight.model.retention import Retention
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.stream import joined
 
@@ -26,17 +27,21 @@ def by_interval(
     where: Any = None,
     lateness: DurationLike = ZERO,
     idle: DurationLike | None = None,
+    combine: str = "least",
+    retention: Retention | None = None,
 ) -> JoinResult:
     """The join of two streams, as `StreamWords.join` says it."""
-    kind, sides = choice(JoinType, how, "how"), two_sides(left, right, on, idle)
+    kind, waits = choice(JoinType, how, "how"), Duration.of(lateness)
+    sides = two_sides(left, right, on, idle, combine, keep=waits)
+    has_changes = sides.left.changes is not None or sides.right.changes is not None
     spec = IntervalJoinSpec(
         sides.left,
         sides.right,
-        match,
+        match.within(retention),
         kind,
-        EmissionMode.EAGER if kind is JoinType.INNER else EmissionMode.ON_CLOSE,
+        EmissionMode.EAGER if kind is JoinType.INNER and not has_changes else EmissionMode.ON_CLOSE,
         None if where is None else where_of(where),
-        Duration.of(lateness),
+        waits,
         stamp_of(kind),
         sides.watermark,
         sides.ahead,

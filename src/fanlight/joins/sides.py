@@ -7,8 +7,9 @@ from typing import Any
 
 from fanlight.errors import SpecError
 from fanlight.model.given import checked_columns
+from fanlight.model.join.intakes import sided
 from fanlight.model.join.sides import JoinType, Side
-from fanlight.model.preparation import Intake, Preparation, Sided
+from fanlight.model.preparation import Intake, Preparation
 from fanlight.model.time.duration import Duration, DurationLike
 from fanlight.model.time.watermarks import Combine, Several
 from fanlight.row_result import Reading
@@ -17,6 +18,7 @@ from fanlight.union import Union
 
 LEFT, RIGHT = "left", "right"
 """What sides are called that have no name."""
+_COMBINES = {"least": Combine.MIN, "greatest": Combine.MAX}
 
 
 class Join(Union):
@@ -25,9 +27,10 @@ class Join(Union):
     def intake_of(self, name: str, stream: Stream, intake: Intake) -> Intake:
         """What is done to the records of a side: what its stream says, then they are made records of the join."""
         del intake  # nothing is done to both sides alike
-        sided = Sided(name, tuple(self.streams), stream.time, stream.unit, stream.keys)
+        says_op = any(one.changes is not None for one in self.streams.values())
+        step = sided(side_of(name, stream), tuple(self.streams), says_op=says_op)
         return Intake(
-            Preparation((*stream.preparation.steps, sided)),
+            Preparation((*stream.preparation.steps, step)),
             stream.first_time or stream.time,
             stream.control,
             stream.unit,
@@ -50,14 +53,25 @@ class TwoSides:
 
 
 def two_sides(
-    left: Stream, right: Stream, on: str | tuple[str, ...] | None = None, idle: DurationLike | None = None
+    left: Stream,
+    right: Stream,
+    on: str | tuple[str, ...] | None = None,
+    idle: DurationLike | None = None,
+    combine: str = "least",
+    keep: Duration | None = None,
 ) -> TwoSides:
-    """Check two streams that are to be joined by their keys, or by the columns `on` of both."""
+    """Check two streams that are to be joined by their keys, or by the columns `on` of both.
+
+    A side may have changes if `keep` says how long after its time, by its watermark, a row can still be changed.
+    """
+    if combine not in _COMBINES:
+        raise SpecError(f"join: `combine` ({combine!r}) must be 'least' or 'greatest'.")
     if on is not None:
         keys = checked_columns("join", (on,) if isinstance(on, str) else tuple(on))
         left, right = replace(left, keys=keys), replace(right, keys=keys)
     for stream in (left, right):
-        _require_rows(stream)
+        _require_one_input(stream)
+    left, right = (_in_full(stream, keep) for stream in (left, right))
     if left.is_on_spark != right.is_on_spark:
         raise SpecError("join: both sides run on one engine. Read both with Spark, or both in this process.")
     aheads = {stream.ahead for stream in (left, right) if isinstance(stream.origin, Reading)} or {None}
@@ -74,11 +88,16 @@ def two_sides(
     watermarks: Any = ((names[1], right.watermark), (names[0], left.watermark))  # neither is Several: it is checked
     return TwoSides(
         Join({names[1]: right, names[0]: left}),
-        Side(names[0], left.time, left.unit, left.keys),
-        Side(names[1], right.time, right.unit, right.keys),
-        Several(watermarks, Combine.MIN, None if idle is None else Duration.of(idle)),
+        side_of(names[0], left),
+        side_of(names[1], right),
+        Several(watermarks, _COMBINES[combine], None if idle is None else Duration.of(idle)),
         aheads.pop(),
     )
+
+
+def side_of(name: str, stream: Stream) -> Side:
+    """What a join says of a side."""
+    return Side(name, stream.time, stream.unit, stream.keys, stream.changes)
 
 
 def stamp_of(how: JoinType) -> Any:
@@ -86,12 +105,19 @@ def stamp_of(how: JoinType) -> Any:
     return {JoinType.RIGHT: "right", JoinType.FULL: None}.get(how, "left")
 
 
-def _require_rows(stream: Stream) -> None:
-    if stream.changes is not None:
+def _in_full(stream: Stream, keep: Duration | None) -> Stream:
+    """A side whose changes, if it has any, can be joined: every delete has its row."""
+    if stream.changes is None:
+        return stream
+    if keep is None:
         raise SpecError(
             f"join: a side has changes (`{stream.changes.op}`), which may take back a row that was joined. "
             "Sort it first, which gives the rows that are left."
         )
+    return replace(stream.in_full(keep), name=stream.name)
+
+
+def _require_one_input(stream: Stream) -> None:
     if isinstance(stream.origin, Union):
         raise SpecError("join: a side has several inputs. Put a stage between, such as sort().")
     if isinstance(stream.watermark, Several):

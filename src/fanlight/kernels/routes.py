@@ -40,6 +40,8 @@ class Routes:
     """How many bytes the front of two stacks may take; beyond that, suffixes are merged slice by slice."""
     sorted_whole: int = 1_000
     """Up to this many values are sorted by all their fields to find the greatest; of more, the candidates are."""
+    long_run: int = 1 << 8
+    """From this many rows a group on, groups that lie one after the other are partitioned one by one."""
     written_out: int = 1 << 16
     """Up to this many (cell, window) pairs are merged directly; beyond that, over two stacks."""
 

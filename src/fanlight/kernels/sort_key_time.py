@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fanlight.kernels.grouping.groups import Bools, Codes, Ints
 
 _BITS = 64
+_SIGN = np.uint64(1 << 63)
+"""Turns the order of signed numbers into that of unsigned ones."""
 _PIECE = 1 << 14
 
 
@@ -46,7 +48,7 @@ def sort_by_key_time(codes: Codes, times: Ints, kept: Bools | None = None) -> Ro
     bits = (rows - 1).bit_length()
     room = (1 << _BITS - bits) // keys
     if not room:
-        order = np.lexsort([times, codes])
+        order = _by_wide_codes(codes, times, bits)
         order = order if kept is None else order[kept[order]]
         return RowOrder(order, codes[order].astype(np.int64), times[order])
     left_out = 0
@@ -57,10 +59,10 @@ def sort_by_key_time(codes: Codes, times: Ints, kept: Bools | None = None) -> Ro
     for piece in pieces(rows):
         number = np.subtract(codes[piece], least, dtype=np.int64).view(np.uint64)
         number *= np.uint64(span)
-        since = times[piece] - earliest
+        since = (times[piece] - earliest).view(np.uint64)  # int64 cannot hold every difference of two of its numbers
         if left_out:
-            since >>= left_out
-        number += since.view(np.uint64)
+            since >>= np.uint64(left_out)
+        number += since
         number <<= np.uint64(bits)
         np.bitwise_or(number, np.arange(piece.start, piece.stop, dtype=np.uint64), out=packed[piece])
     packed = packed if kept is None else packed[kept]
@@ -79,6 +81,47 @@ def sort_by_key_time(codes: Codes, times: Ints, kept: Bools | None = None) -> Ro
         _order_ties(packed, times, order)
         sorted_times = times[order]
     return RowOrder(order, sorted_codes, sorted_times)
+
+
+def sort_by_key(codes: Codes) -> tuple[Ints, Ints]:
+    """The stable order of rows by key code, and the codes in that order.
+
+    >>> [part.tolist() for part in sort_by_key(np.array([1, 0, 1]))]
+    [[1, 0, 2], [0, 1, 1]]
+    """
+    if not len(codes):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    least, bits = int(codes.min()), (len(codes) - 1).bit_length()
+    if int(codes.max()) - least >= 1 << _BITS - bits:
+        order = np.argsort(codes, kind="stable")
+        return order, codes[order].astype(np.int64, copy=False)
+    packed = np.subtract(codes, least, dtype=np.int64).view(np.uint64)
+    packed <<= np.uint64(bits)
+    packed |= np.arange(len(codes), dtype=np.uint64)
+    packed.sort()
+    order = (packed & np.uint64((1 << bits) - 1)).view(np.int64)
+    packed >>= np.uint64(bits)
+    return order, np.add(packed.view(np.int64), least)
+
+
+def _by_wide_codes(codes: Codes, times: Ints, bits: int) -> Ints:
+    """The order by code and time where codes fill 64 bits, as hashes do: by their first digits, then numbered.
+
+    Few codes have the same first digits; if two have, rows are ordered by both columns.
+    """
+    mixed = codes.astype(np.int64, copy=False).view(np.uint64) ^ _SIGN
+    packed = mixed >> np.uint64(bits) << np.uint64(bits)
+    packed |= np.arange(len(codes), dtype=np.uint64)
+    packed.sort()
+    order = (packed & np.uint64((1 << bits) - 1)).view(np.int64)
+    found = codes[order]
+    differs = found[1:] != found[:-1]
+    packed >>= np.uint64(bits)
+    if (differs & (packed[1:] == packed[:-1])).any():
+        return np.lexsort([times, codes])
+    numbers = np.zeros(len(codes), np.int64)
+    np.cumsum(differs, out=numbers[1:])
+    return order[sort_by_key_time(numbers, times[order]).order]
 
 
 def pieces(count: int) -> Iterator[slice]:

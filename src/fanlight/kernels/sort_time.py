@@ -25,13 +25,13 @@ def sort_by_time(times: Ints, ties: list[pa.Array]) -> Ints:
     return order
 
 
-def check_tie(name: str, kind: pa.DataType) -> None:
-    """Refuse a column for ties whose values have no order."""
+def check_tie(name: str, kind: pa.DataType, word: str = "sort") -> None:
+    """Refuse a column for ties whose values have no order; `word` is what asked for it."""
     kind = plain_type(kind)
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_interval(kind):
         raise InputError(
-            f"sort: column {name!r} is {kind}, whose values have no order; rows of one time cannot be sorted by it. "
-            "Sort by a column with numbers, text or times."
+            f"{word}: column {name!r} is {kind}, whose values have no order; rows cannot be sorted by it. "
+            "Name a column with numbers, text or times."
         )
 
 

@@ -36,12 +36,18 @@ from fanlight.model.aggregates.single import (
     Variance,
 )
 from fanlight.model.changes import Changes
+from fanlight.model.cogroup import CogroupSpec, CogroupType
 from fanlight.model.continuation import Continuation
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
+from fanlight.model.join.aggregated import AggregatedJoinSpec
+from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
 from fanlight.model.join.interval import Interval, IntervalJoinSpec
+from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side
+from fanlight.model.join.version import Version
+from fanlight.model.join.window import SameWindow, WindowJoinSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 from fanlight.model.over.functions import (
@@ -204,10 +210,17 @@ WORDS: dict[str, type] = {
     "Tag": Tag,
     "Sided": Sided,
     # joins
+    "AggregatedJoinSpec": AggregatedJoinSpec,
+    "AsOf": AsOf,
+    "Version": Version,
+    "AsOfJoinSpec": AsOfJoinSpec,
     "IntervalJoinSpec": IntervalJoinSpec,
+    "JoinSemantics": JoinSemantics,
     "JoinType": JoinType,
     "Side": Side,
     "Interval": Interval,
+    "WindowJoinSpec": WindowJoinSpec,
+    "SameWindow": SameWindow,
     # the specs
     "Accumulation": Accumulation,
     "FiringTime": FiringTime,
@@ -223,6 +236,8 @@ WORDS: dict[str, type] = {
     "Changes": Changes,
     "Continuation": Continuation,
     "WindowSpec": WindowSpec,
+    "CogroupSpec": CogroupSpec,
+    "CogroupType": CogroupType,
     "NormalizeSpec": NormalizeSpec,
     "SortSpec": SortSpec,
     "Keep": Keep,

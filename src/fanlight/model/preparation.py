@@ -135,7 +135,7 @@ class WholeRow:
     @property
     def told(self) -> str:
         """It in words, as `explain` says it."""
-        return f"{self.name} = the whole record"
+        return "each record also as a whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,10 @@ class Sided:
     time: str
     unit: TimeUnit | None
     keys: tuple[str, ...] = ()
+    says_op: bool = field(default=False, metadata=LATER)
+    """Whether records of both sides say what they do, because a side has changes."""
+    op: str | None = field(default=None, metadata=LATER)
+    """The column of operations of this side; it is no part of the record. None: every record inserts its row."""
 
     @property
     def told(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fanlight.errors import SpecError
 from fanlight.model.aggregates import Aggregate
 from fanlight.model.changes import Changes
-from fanlight.model.continuation import OP, WINDOW_END, WINDOW_START, WINDOW_TIME, Continuation
+from fanlight.model.continuation import OP, RECORD, WINDOW_END, WINDOW_START, WINDOW_TIME, Continuation
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, Semantics
@@ -311,6 +311,11 @@ class WindowSpec(StreamSpec):
         kept = () if self.offsets is None else (self.offsets,)
         used = [*self.window.time_columns(self.time), *self.keys, *self.window.columns, *worked_on, *changed, *kept]
         return tuple(dict.fromkeys(used))
+
+    @property
+    def whole_records(self) -> tuple[str, ...]:
+        """The column of whole records, where an aggregate works on them."""
+        return (RECORD,) if any(RECORD in aggregate.columns for _, aggregate in self.aggregates) else ()
 
 
 def _judges_each(strategy: WatermarkStrategy) -> bool:

@@ -95,6 +95,11 @@ class StreamSpec:
         return None
 
     @property
+    def whole_records(self) -> tuple[str, ...]:
+        """The columns that have whole records, or lists of them: a field may get its type later, as columns do."""
+        return ()
+
+    @property
     def changes(self) -> Changes | None:
         """How records change earlier ones. None: every record is a row of its own."""
         return None

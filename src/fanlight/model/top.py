@@ -69,6 +69,11 @@ class TopSpec(StreamSpec):
         return tuple(dict.fromkeys([self.time, *self.keys, ROWS, WINDOW_END, *op]))
 
     @property
+    def whole_records(self) -> tuple[str, ...]:
+        """The lists of rows."""
+        return (ROWS,)
+
+    @property
     def replaces(self) -> bool:
         """Whether a row may take the place of another one that has left."""
         return self.windows.replaces

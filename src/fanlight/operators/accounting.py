@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.slicing.slicing import EVERY_WINDOW
+from fanlight.model.continuation import RECORD
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 
@@ -158,7 +159,8 @@ class Books:
 class DeadLetters:
     """Records that could not be used, with the reason and the watermark; they wait here until they are taken.
 
-    `detail` is JSON text that adds to the reason where it must; otherwise it is null.
+    `detail` is JSON text that adds to the reason where it must; otherwise it is null. Where records travel as one
+    struct, beside what their stream goes by, a letter shows the record as it came.
     """
 
     def __init__(self, schema: pa.Schema, *, of_times: bool = True) -> None:
@@ -168,7 +170,7 @@ class DeadLetters:
                 pa.field("reason", pa.string()),
                 pa.field("watermark", MOMENT if of_times else pa.int64()),
                 pa.field("detail", pa.string()),
-                pa.field("record", pa.struct(list(schema))),
+                pa.field("record", pa.struct(_as_it_came(schema))),
             ]
         )
         self._waiting: list[pa.RecordBatch] = []
@@ -180,7 +182,8 @@ class DeadLetters:
         count = int(np.count_nonzero(dead))
         if count:
             records = batch.filter(pa.array(dead)) if count < len(batch) else batch
-            record = pa.StructArray.from_arrays(records.columns, fields=list(records.schema))
+            fields = _as_it_came(records.schema)
+            record = pa.StructArray.from_arrays(_columns_of(records, fields), fields=fields)
             judged = moments(watermarks[dead] if len(watermarks) > 1 else np.repeat(watermarks, count))
             judged = judged.cast(self.schema.field("watermark").type)
             said = pa.nulls(count, pa.string()) if details is None else details
@@ -217,6 +220,24 @@ class DeadLetters:
     def peek(self) -> pa.Table:
         """All letters; they stay."""
         return pa.Table.from_batches(self._waiting, schema=self.schema)
+
+
+def _as_it_came(schema: pa.Schema) -> list[pa.Field]:
+    """The columns that records had when they came: those of the whole record, and what is no part of it."""
+    if RECORD not in schema.names:
+        return list(schema)
+    whole = list(schema.field(RECORD).type)
+    beside = {field.name for field in whole} | {RECORD}
+    return [*whole, *(field for field in schema if field.name not in beside)]
+
+
+def _columns_of(records: pa.RecordBatch, fields: Sequence[pa.Field]) -> list[pa.Array]:
+    """These columns: of the whole record, where it has them."""
+    if RECORD not in records.schema.names:
+        return list(records.columns)
+    whole = records.column(RECORD)
+    own = dict(zip((field.name for field in whole.type), whole.flatten(), strict=True))
+    return [own[field.name] if field.name in own else records.column(field.name) for field in fields]
 
 
 def as_first(letters: pa.RecordBatch, schema: pa.Schema, stage: int) -> pa.RecordBatch:

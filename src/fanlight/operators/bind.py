@@ -7,8 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.fill import FillSpec
+from fanlight.model.join.aggregated import AggregatedJoinSpec
+from fanlight.model.join.as_of import AsOfJoinSpec
 from fanlight.model.join.interval import IntervalJoinSpec
+from fanlight.model.join.window import WindowJoinSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.over.windowed import WindowedOverSpec
@@ -17,8 +21,12 @@ from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.top import TopSpec
 from fanlight.model.unique import UniqueSpec
+from fanlight.operators.cogroup.operator import bind_cogroup
 from fanlight.operators.fill.operator import bind_fill
+from fanlight.operators.join.aggregated.operator import bind_aggregated_join
+from fanlight.operators.join.as_of.bind import bind_as_of_join
 from fanlight.operators.join.interval.bind import bind_interval_join
+from fanlight.operators.join.window.bind import bind_window_join
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.over.bind import bind_over
@@ -41,6 +49,7 @@ def bind(spec: Any, schema: pa.Schema, *, lean: bool = False) -> BoundSpec:  # n
 
 
 bind.register(WindowSpec, bind_window)
+bind.register(CogroupSpec, bind_cogroup)
 bind.register(SortSpec, bind_sort)
 bind.register(NormalizeSpec, bind_normalize)
 bind.register(UniqueSpec, bind_unique)
@@ -48,5 +57,8 @@ bind.register(OverSpec, bind_over)
 bind.register(TopSpec, bind_top)
 bind.register(FillSpec, bind_fill)
 bind.register(WindowedOverSpec, bind_windowed_over)
+bind.register(AggregatedJoinSpec, bind_aggregated_join)
+bind.register(AsOfJoinSpec, bind_as_of_join)
 bind.register(IntervalJoinSpec, bind_interval_join)
+bind.register(WindowJoinSpec, bind_window_join)
 bind.register(RecentSpec, bind_recent)

@@ -83,6 +83,10 @@ class Operator(ABC):
         """The stored records with `start <= time < end`, and offsets alike; called between two steps."""
         raise EngineError("messages: this operator keeps no messages. Only windowed aggregates can be asked for them.")
 
+    def kept(self, progress: Progress) -> dict[str, pa.Table]:
+        """The rows that are kept, by input; called between two steps, with what the last one has reached."""
+        raise EngineError("kept: this operator does not keep rows by input. Only joins by interval can be asked.")
+
 
 @dataclass(frozen=True, slots=True)
 class PaneRows:

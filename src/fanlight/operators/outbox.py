@@ -12,6 +12,7 @@ from fanlight.errors import BackPressure, SpecError
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.accounting import DeadLetters
+from fanlight.operators.renamed_fields import with_names_of_now
 from fanlight.state.store import Address, ChunkStore
 
 
@@ -158,7 +159,7 @@ class Outbox:
 
     def restore(self, store: ChunkStore, letters: DeadLetters) -> None:
         """Restore the waiting firings and dead letters of a snapshot."""
-        waiting = [store.get(address) for address in store.list(_FIRINGS)]
+        waiting = [with_names_of_now(store.get(address)) for address in store.list(_FIRINGS)]
         self._box = _Box(waiting, list(waiting))  # the hook has seen them before
         for address in store.list(_LETTERS):
             letters.add(store.get(address))

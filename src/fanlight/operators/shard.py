@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -27,21 +28,17 @@ from fanlight.operators.accounting import Accounting, Books
 from fanlight.operators.bind import bind
 from fanlight.operators.fingerprint import Fingerprint, require_same
 from fanlight.operators.identity import identify, keep_schema, known_schema
-from fanlight.operators.ingest.bundle import (
-    Bundle,
-    TimeReader,
-    reject_malformed,
-    without_replays,
-    without_views,
-)
-from fanlight.operators.ingest.conform import CheckedBatch, conform, readable, with_types
+from fanlight.operators.ingest.bundle import Bundle, TimeReader, reject_malformed, without_replays, without_views
+from fanlight.operators.ingest.conform import CheckedBatch, conform, readable
 from fanlight.operators.ingest.inputs import NOTHING_SAID, Arrival, Inputs, Offsets, Said
 from fanlight.operators.ingest.prepare import Gate, Gated
 from fanlight.operators.ingest.remarks import Remarks, fitted
+from fanlight.operators.ingest.together import columns_together
 from fanlight.operators.operator import BoundSpec, Operator, Progress
 from fanlight.operators.outbox import Outbox
 from fanlight.operators.preaggregator import PreAggregated
 from fanlight.operators.standing import Standing
+from fanlight.operators.typed_state import with_later_types
 from fanlight.state.memory import MemoryStore
 from fanlight.state.store import Address, ChunkStore
 
@@ -229,6 +226,8 @@ class Shard:
         self, arrivals: Sequence[Arrival], preaggregated: PreAggregated | None, *, ends: bool
     ) -> list[pa.RecordBatch]:
         """One step, not yet committed."""
+        if self.bound is None and (together := columns_together(self._gates, arrivals)) is not None:
+            self.bind(together)
         bundles: list[Bundle] = []
         for arrival in arrivals:  # all that a step brings comes at one clock
             self.inputs.hear(arrival.said)
@@ -247,9 +246,14 @@ class Shard:
         reached = END_OF_TIME if ends else max(self.watermark, *map(self._reached, times or [None]))
         each = self.inputs.by_input(ends=ends) if self.spec.goes_by_input else None
         whole = Progress(self.watermark, reached, self.clock, self.arrived - 1, self.inputs.signal, ends, each)
+        for one in came[:-1]:  # nothing leaves before the records of the last input are there
+            self.arrived += one.records
+            if one.records:
+                books.accept(operator.take_in(one, replace(whole, arrived=self.arrived - 1)))
         rows: list[pa.RecordBatch] = []
-        parts: list[tuple[Bundle | None, Timestamp]] = [(one, self.watermark) for one in came[:-1]]
-        parts += operator.parts(came[-1], whole) if came else [(None, reached)]
+        parts: Sequence[tuple[Bundle | None, Timestamp]] = [(None, reached)]
+        if came:
+            parts = operator.parts(came[-1], whole)
         for part, through in parts:
             if part is not None:
                 self.arrived += part.records
@@ -323,16 +327,14 @@ class Shard:
         """Adopt these columns; a column without a type gets one with its first value."""
         if self.bound is None:
             self.bind(schema)
-            return self.require_books()
-        if schema.equals(self.bound.schema):
-            return self.require_books()
-        typed = with_types(self.bound.schema, schema, self.spec.columns, inside=self.spec.goes_by_input)
-        if typed != self.bound.schema:
-            before, self.bound = self.require_books(), bind(self.spec, typed)
-            self.books = self._new_books(self.bound)
-            self.books.carry_on(before)
-            self.operator = self.bound.make(self.store, self.books)
-            keep_schema(self.store, typed)
+        elif not schema.equals(self.bound.schema):
+            typed = with_later_types(self.spec, self.bound.schema, schema, self.store)
+            if typed != self.bound.schema:
+                before, self.bound = self.require_books(), bind(self.spec, typed)
+                self.books = self._new_books(self.bound)
+                self.books.carry_on(before)
+                self.operator = self.bound.make(self.store, self.books)
+                keep_schema(self.store, typed)
         return self.require_books()
 
     def _reject(self, malformed: CheckedBatch, books: Books) -> None:
@@ -359,8 +361,7 @@ class Shard:
 
     def _save(self) -> None:
         self.steps += 1
-        whose = {} if self._fingerprint is None else {_FINGERPRINT: self._fingerprint}
-        notes = {**self.inputs.notes(), **whose}
+        notes = self.inputs.notes() | ({} if self._fingerprint is None else {_FINGERPRINT: self._fingerprint})
         index = {
             "steps": self.steps,
             "watermark": self.watermark,
@@ -389,8 +390,7 @@ def _read_index(store: ChunkStore) -> dict[str, Any]:
     """The notes of the newest committed step; nothing before the first."""
     if _INDEX not in store.list("index"):
         return {}
-    index: dict[str, Any] = json.loads(store.get(_INDEX).column("index")[0].as_py())
-    return index
+    return dict(json.loads(store.get(_INDEX).column("index")[0].as_py()))
 
 
 def _chunk_of(text: str) -> pa.RecordBatch:

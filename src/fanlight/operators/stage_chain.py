@@ -20,7 +20,6 @@ from fanlight.model.time.watermarks import Explicit, WatermarkStrategy
 from fanlight.operators.accounting import Accounting
 from fanlight.operators.fingerprint import Fingerprint
 from fanlight.operators.handover import Handover
-from fanlight.operators.ingest.conform import CheckedBatch
 from fanlight.operators.ingest.inputs import Arrival, Said
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.preaggregator import PreAggregated
@@ -101,10 +100,8 @@ class StageChain:
         """The step of a stage over the rows that the one before has emitted."""
         handover = stage.plan.handover
         assert handover is not None  # only the first stage gets its records from outside
-        records = [handover.records(batch) for batch in rows if len(batch)]
-        came = CheckedBatch(pa.concat_batches(records)) if records else None
         watermark = END_OF_TIME if ends else before.plan.spec.hands_on(before.shard.watermark)
-        found = stage.shard.step(came, Said(watermark=watermark, clock=before.shard.clock))
+        found = stage.shard.step(handover.bundle(rows), Said(watermark=watermark, clock=before.shard.clock))
         return [*found, *stage.shard.step(ends=True)] if ends else found
 
     def _stage(self, plan: StagePlan, store: ChunkStore) -> StageShard:

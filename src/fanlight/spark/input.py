@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from fanlight.errors import SpecError
 from fanlight.model.preparation import Extract, Intake, Select
@@ -17,12 +18,14 @@ from fanlight.model.time.watermarks import BoundedDisorder, Explicit, WatermarkS
 from fanlight.operators.handover import Handover
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.prepare import Gate
+from fanlight.spark.arrow_columns import arrow_columns
 from fanlight.spark.column_names import with_column
-from fanlight.spark.pack import FAR, StageBefore
+from fanlight.spark.pack import FAR, PACKED, Batches, StageBefore
 from fanlight.spark.session import require_settings
 from fanlight.spark.shipping import through
 from fanlight.spark.stage_link import linked_schema, linking
 from fanlight.spark.supported import require_fit
+from fanlight.spark.worker_python import require_worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from fanlight.spark.run import SparkRun
 
 _FOLLOWED = "_fanlight_followed"
+
+Packs = Callable[[Batches], Batches]
+"""A function of Arrow batches that Spark runs on its executors."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +94,27 @@ class SparkInput:
         The shard knows the clock too; but the packer lets the watermark follow records before that.
         """
         if self.before is not None:
-            handover, schema = self.handover(spec), self._raw(spec)
-            assert handover is not None  # there is a stage before
-            carried = from_arrow_schema(linked_schema(schema))
-            return through(self.before.leaving(signals), linking(handover, schema), carried)
+            carried = from_arrow_schema(linked_schema(self._raw(spec)))
+            return through(self.before.leaving(signals), self._linked(spec), carried)
         time, ahead = self._time(spec), spec.ahead
         if ahead is None or not self.is_streaming:
             return self.source
         limit = functions.unix_micros(functions.current_timestamp()) + functions.lit(min(ahead.micros, LATEST))
         return with_column(self.source, FAR, [time], lambda moment: functions.unix_micros(moment) > limit)
+
+    def sealed(self, spec: StreamSpec, signals: str | None, sealed: Packs) -> DataFrame:
+        """The records as `sealed` packs them, where it needs nothing that Spark says of a record.
+
+        What leaves the stage before becomes records and chunks in one pass: Spark does not see the records between.
+        """
+        if self.before is None:
+            return through(self.records(spec, signals), sealed, PACKED)
+        linked = self._linked(spec)
+
+        def linked_and_sealed(batches: Batches) -> Batches:
+            return sealed(linked(batches))
+
+        return through(self.before.leaving(signals), linked_and_sealed, PACKED)
 
     def followed(self, packed: DataFrame, *, by_event: bool) -> DataFrame:
         """The chunks, with Spark's own watermark set where a stream comes in.
@@ -116,6 +134,12 @@ class SparkInput:
         followed = packed.withColumn(_FOLLOWED, reached)
         return followed.withWatermark(_FOLLOWED, f"{delay} microseconds").drop(_FOLLOWED)
 
+    def _linked(self, spec: StreamSpec) -> Packs:
+        """How the output of the stage before becomes records."""
+        handover = self.handover(spec)
+        assert handover is not None  # there is a stage before
+        return linking(handover, self._raw(spec))
+
     def _raw(self, spec: StreamSpec) -> pa.Schema:
         """The columns before anything is done to records."""
         if self.before is not None:
@@ -130,8 +154,9 @@ class SparkInput:
                 "stream: nobody can tell a Spark query its watermark by hand. Let rows of the DataFrame say it, with "
                 "watermark=control('column'), or let it follow the records, with delay='5 seconds'."
             )
-        raw = to_arrow_schema(self.source.schema, timezone="UTC")
+        raw = arrow_columns(self.source.schema)
         require_fit(spec, self.source, raw, self._time(spec))
+        require_worker_python(self.source.sparkSession)
         if self.is_streaming:
             require_settings(self.source.sparkSession)
         return raw

@@ -26,6 +26,7 @@ from fanlight.operators.ingest.prepare import common_schema
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.stage_chain import StageChain, StagePlan
 from fanlight.spark import last_watermark
+from fanlight.spark.append_only import append_only
 from fanlight.spark.bound_once import bound_once
 from fanlight.spark.input import SparkInput
 from fanlight.spark.output import ACCOUNT, COUNTS, FIRING, LETTER, OUTPUT, OUTPUT_ARROW, output_rows
@@ -149,7 +150,7 @@ class SparkRun:
 
     def df(self) -> DataFrame:
         """The result rows."""
-        return self._opened(FIRING, self.bound.result)
+        return append_only(self._opened(FIRING, self.bound.result))
 
     def dead_letters(self) -> DataFrame:
         """The records that could not be used; on a stream, a query of its own."""
@@ -215,10 +216,12 @@ class SparkRun:
         heartbeat = self.source.isStreaming or not self.spec.fires_once
         packing = Packing(place, one.after, one.intake, told_by_packer(one.watermark))
         sealed = pack_by_shard(self.spec, self.bound.schema, self.ids, known, heartbeat=heartbeat, packing=packing)
-        records = one.records(self.spec, signals)
-        if not self.placed_by_packer:
-            records = with_hashed_places(records, self.spec.keys, len(self.ids), SHARD)
-        return one.followed(through(records, sealed, PACKED), by_event=self.spec.domain is TimeDomain.EVENT)
+        if self.placed_by_packer:
+            packed = one.sealed(self.spec, signals, sealed)
+        else:
+            records = with_hashed_places(one.records(self.spec, signals), self.spec.keys, len(self.ids), SHARD)
+            packed = through(records, sealed, PACKED)
+        return one.followed(packed, by_event=self.spec.domain is TimeDomain.EVENT)
 
     @property
     def placed_by_packer(self) -> bool:

@@ -12,9 +12,12 @@ import hashlib
 import inspect
 import io
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -34,6 +37,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip file knows: the same code gives the same bytes."""
+
+_REMEDY = (
+    "Call fanlight.spark.shipping.ship(spark) once, before pipelines are declared; or submit with --py-files "
+    "fanlight.zip, which `fanlight archive fanlight.zip` writes; or install it there; or, if another Python of that "
+    "machine has it, set PYSPARK_PYTHON to that one before the session starts."
+)
+"""What to do where a worker has no Fanlight."""
 
 _luggage: list[bytes] = []
 """The archive of the package, if it was shipped from this process."""
@@ -69,20 +79,30 @@ def bring_along(data: bytes | None) -> None:
 
 
 def archive() -> bytes:
-    """The package as the bytes of a zip file that Python can import from."""
-    root = Path(__file__).parents[1]
-    sources = sorted(root.rglob("*.py"))
+    """The package as the bytes of a zip file that Python can import from.
+
+    As a file it is what `spark-submit --py-files` takes. The package may come from such an archive itself.
+    """
+    sources = dict(_sources(resources.files("fanlight"), "fanlight"))
     if not sources:
         raise EngineError(
-            f"ship: {root} holds no source files to send; Fanlight itself was imported from an archive. "
-            "Install it from a wheel, or install it on the executors."
+            "ship: the package that this process imported holds no source files to send. "
+            "Install Fanlight on the executors, or here from its sources, with pip."
         )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
-        for source in sources:
-            name = source.relative_to(root.parent).as_posix()
-            package.writestr(zipfile.ZipInfo(name, _EPOCH), source.read_bytes(), zipfile.ZIP_DEFLATED)
+        for name, source in sources.items():
+            package.writestr(zipfile.ZipInfo(name, _EPOCH), source, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
+
+
+def _sources(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    """The sources of a folder, be it on a disk or in an archive, in the order of their names."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _sources(entry, f"{path}/{entry.name}")
+        elif entry.name.endswith(".py"):
+            yield f"{path}/{entry.name}", entry.read_bytes()
 
 
 def keep_archive(name: str, data: bytes) -> Path:
@@ -96,6 +116,12 @@ def keep_archive(name: str, data: bytes) -> Path:
         return own.path / name
 
 
+def absence(problem: Exception) -> str | None:
+    """What a worker without this package said, alone, if that is the problem."""
+    said = re.search(r"The Python of this worker, .*", str(problem))
+    return None if said is None else said[0]
+
+
 def portable(processor: Startable, **maps: tuple[StructType, StructType]) -> StatefulProcessor:
     """The same processor, in a form that a Python without this package can hold and ask which state it keeps.
 
@@ -107,6 +133,17 @@ def portable(processor: Startable, **maps: tuple[StructType, StructType]) -> Sta
 
     class Portable(StatefulProcessor):
         processor: Any = None
+        is_packed = False
+
+        def __setstate__(self, held: dict[str, Any]) -> None:
+            """Called where it is opened. The Python that only declares state says so in ten lines: it is not heard."""
+            import os
+            import sys
+
+            self.__dict__ |= held
+            main = getattr(sys.modules.get("__main__"), "__spec__", None)
+            if main is not None and main.name == "pyspark.sql.streaming.transform_with_state_driver_worker":
+                sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 -- as long as the process
 
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.states = {name: handle.getMapState(name, *kinds) for name, kinds in maps.items()}
@@ -120,7 +157,9 @@ def portable(processor: Startable, **maps: tuple[StructType, StructType]) -> Sta
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 -- PySpark's
             yield from self.started().handleInputRows(key, rows, timerValues)
 
-    return Portable()
+    one = Portable()
+    one.is_packed = True  # an object that holds nothing is opened without a word
+    return one
 
 
 def portable_function(function: F) -> F:
@@ -167,6 +206,7 @@ def _packed(thing: Any) -> Callable[[], Any]:
     """
     content: bytes = cloudpickle.dumps(thing)  # type: ignore[no-untyped-call]
     luggage = list(_luggage)
+    remedy = _REMEDY
     found: list[Any] = []
 
     def opened() -> Any:
@@ -178,8 +218,12 @@ def _packed(thing: Any) -> Callable[[], Any]:
             if (missing.name or "").partition(".")[0] != "fanlight":
                 raise
             if not luggage:
-                told = "This Python has no Fanlight. Call ship(spark) before a pipeline is declared, or install it."
-                raise ModuleNotFoundError(told, name="fanlight") from missing
+                import os
+                import sys
+
+                os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # PySpark's switch; this worker ends with what it says
+                told = f"The Python of this worker, {sys.executable}, has no Fanlight. {remedy}"
+                raise ModuleNotFoundError(told, name="fanlight") from None
             arrive(luggage[0])
             found.append(cloudpickle.loads(content))
         from fanlight.spark.shipping import settle

@@ -25,7 +25,8 @@ def linking(handover: Handover, schema: pa.Schema) -> Callable[[Batches], Batche
             for place, kind in enumerate(batch.column("kind").to_pylist()):
                 if kind == FIRING:
                     records = handover.records(opened(batch.column("payload")[place].as_buffer()))
-                    yield records.append_column(PASSED, pa.nulls(len(records), pa.binary()))
+                    columns = [*records.columns, pa.nulls(len(records), pa.binary())]
+                    yield pa.record_batch(columns, schema=linked_schema(schema))
                 else:
                     yield _other(batch.slice(place, 1), schema)
 

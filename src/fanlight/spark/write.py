@@ -17,24 +17,27 @@ from pyspark.errors import PySparkException
 
 from fanlight.errors import EngineError, SpecError, StateError
 from fanlight.model.time.duration import Duration, DurationLike
+from fanlight.sinks.batch import Part
+from fanlight.sinks.database.sink import DatabaseSink
+from fanlight.sinks.files import is_url
+from fanlight.sinks.ledger import REFUSE, accepting
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import STOP, Properties, Target, sinks_of
+from fanlight.sinks.unique_columns import Unique
 from fanlight.spark.checkpoint.folder import Folder
 from fanlight.spark.checkpoint.manifest import BEGUN, Manifest, guard
 from fanlight.spark.checkpoint.signals import Signals
+from fanlight.spark.delivery import SparkDelivery
+from fanlight.spark.jdbc.connection import JdbcDatabase
 from fanlight.spark.last_watermark import forget
-from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.database.jdbc.connection import JdbcDatabase
-from fanlight.spark.sinks.database.sink import DatabaseSink
-from fanlight.spark.sinks.delivery import Delivery
-from fanlight.spark.sinks.files import is_url
-from fanlight.spark.sinks.ledger import REFUSE, accepting
-from fanlight.spark.sinks.require_jvm import require_jvm
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import STOP, Properties, Target, sinks_of
-from fanlight.spark.sinks.unique_columns import Unique
+from fanlight.spark.query_run import after
+from fanlight.spark.require_jvm import require_jvm
+from fanlight.spark.shipping import absence
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
     from fanlight.spark.run import SparkRun
@@ -83,6 +86,7 @@ def write(
         properties=properties,
         keep=None if keep is None else Duration.of(keep),
         refused=refused,
+        jdbc=JdbcDatabase,
     )
     _require_reach(sinks, run.source.sparkSession)
     if not run.source.isStreaming:
@@ -111,10 +115,13 @@ def write(
             writing = writing.trigger(availableNow=True)
         elif every is not None:
             writing = writing.trigger(processingTime=f"{Duration.of(every).micros} microseconds")
+        earlier: list[StreamingQueryProgress] = []
         if flush:
-            writing.start().awaitTermination()
+            reading = writing.start()
+            reading.awaitTermination()
+            earlier = list(reading.recentProgress)
             signals.end()
-        query = writing.start()
+        query = after(earlier, writing.start())
     except BaseException:
         lease.release()
         raise
@@ -141,6 +148,7 @@ def describe(
         accounting=accounting,
         unique=unique,
         properties=properties,
+        jdbc=JdbcDatabase,
     )
     lines = {
         part: f"{part.value.replace('_', ' ')} → {place}\n    {sink.guarantee}"
@@ -183,7 +191,7 @@ class BatchWriter:
         Every sink checks the first batch before any writes it, so that a refusal by one leaves all unchanged.
         """
         kept = any(sink.on_executors for sink in self._sinks)
-        coming = Delivery(query, number, frame, self._shape, offsets=offsets, accepts=self._accepts)
+        coming = SparkDelivery(query, number, frame, self._shape, offsets=offsets, accepts=self._accepts)
         if not self._checked:
             for sink in self._sinks:
                 sink.check(coming)
@@ -195,13 +203,15 @@ class BatchWriter:
 
 
 @contextmanager
-def computed(delivery: Delivery, *, kept: bool) -> Iterator[Delivery]:
+def computed(delivery: SparkDelivery, *, kept: bool) -> Iterator[SparkDelivery]:
     """The batch, computed now even if every sink has it: Spark keeps no state of a batch that is not computed."""
     try:
-        if kept:
-            delivery.frame.persist().count()
-        else:
-            _ = delivery.batch
+        try:
+            _ = delivery.frame.persist().count() if kept else delivery.batch
+        except PySparkException as problem:
+            if (said := absence(problem)) is not None:
+                raise EngineError(said) from None
+            raise
         yield delivery
     finally:
         if kept:

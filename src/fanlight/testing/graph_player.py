@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from fanlight.embedded.feed import SourceFeed, StageFeed, UnionFeed
 from fanlight.embedded.run import EmbeddedRun
-from fanlight.model.preparation import Intake, Preparation, Tag, Where
+from fanlight.model.preparation import Intake, Preparation, Tag, Where, WholeRow
 from fanlight.model.reason import Reason
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
@@ -29,9 +29,9 @@ from fanlight.operators.ingest.conform import CheckedBatch
 from fanlight.operators.ingest.inputs import Arrival, Said
 from fanlight.operators.stage_chain import StageChain, StagePlan
 from fanlight.state.memory import MemoryStore
-from fanlight.testing.oracle.graph import GraphOutcome, Row, StageOutcome
+from fanlight.testing.oracle.graph import GraphOutcome, Prepared, Row, StageOutcome
 from fanlight.testing.player import firing_of, letter_of, rows_of
-from fanlight.testing.script import Condition, Counts, InputScript, Step
+from fanlight.testing.script import Counts, InputScript, Step
 
 _WITHHELD = Reason.VALUE_OUT_OF_RANGE.value
 
@@ -40,7 +40,7 @@ def play_runs(
     specs: Sequence[StreamSpec],
     steps: Sequence[Step],
     schema: pa.Schema,
-    conditions: Sequence[Condition | None] = (),
+    conditions: Sequence[Prepared | None] = (),
     inputs: Mapping[str, InputScript] = MappingProxyType({}),
 ) -> list[GraphOutcome]:
     """What the runs of a pipeline give; each step has records, until the last, which is the end.
@@ -89,8 +89,10 @@ def _feed(script: InputScript, spec: StreamSpec, schema: pa.Schema) -> SourceFee
     return SourceFeed(iter(source), clock, None, schema, spec.unit)
 
 
-def _intake(spec: StreamSpec, condition: Condition | None) -> Intake:
+def _intake(spec: StreamSpec, condition: Prepared | None) -> Intake:
     """What is done to the records of a stage first."""
+    if isinstance(condition, WholeRow):
+        return Intake(Preparation((condition,)), spec.time)
     steps = () if condition is None else (Where(pc.field(condition.column) >= condition.least),)
     return Intake(Preparation(steps), spec.time)
 
@@ -103,7 +105,7 @@ def play_chain(
     specs: Sequence[StreamSpec],
     steps: Sequence[Step],
     schema: pa.Schema,
-    conditions: Sequence[Condition | None] = (),
+    conditions: Sequence[Prepared | None] = (),
     *,
     restore_before: Collection[int] = (),
 ) -> list[GraphOutcome]:
@@ -132,7 +134,7 @@ def play_chain(
 
 
 def stage_plans(
-    specs: Sequence[StreamSpec], schema: pa.Schema, conditions: Sequence[Condition | None] = ()
+    specs: Sequence[StreamSpec], schema: pa.Schema, conditions: Sequence[Prepared | None] = ()
 ) -> list[StagePlan]:
     """The stages of a pipeline over records of these columns, ready to run in one shard."""
     first, *intakes = [_intake(spec, one) for spec, one in zip_longest(specs, conditions)]

@@ -106,7 +106,7 @@ def firing_of(spec: WindowSpec, row: dict[str, Any]) -> Firing:
         {name: row[name] for name, _ in spec.aggregates},
         _OPS[pane["op"]],
         Timing[pane["timing"]],
-        pane["index"],
+        pane["number"],
         pane["revision"],
         pane["is_last"],
         pane["time"],

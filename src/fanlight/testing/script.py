@@ -83,7 +83,7 @@ class Firing:
     values: dict[str, Any]
     op: Op
     timing: Timing
-    index: int
+    number: int
     revision: int
     is_last: bool
     time: int | None

@@ -109,7 +109,8 @@ def _width(shown: tuple[PlayedFiring | None, ...]) -> float:
 
 def _draw_bar(canvas: Canvas, bar: _Bar, top: float) -> None:
     last = bar.pane.firings[-1]
-    class_ = "replaced bar" if bar.pane.is_taken_back else f"{class_of(last.timing)} bar"
+    is_empty = bar.pane.is_taken_back or bar.pane.is_filled
+    class_ = "replaced bar" if is_empty else f"{class_of(last.timing)} bar"
     canvas.draw("path", class_=class_, d=_outline(bar, top))
     x, middle = bar.text, top + _HEIGHT / 2 + (_LINE if bar.is_below else 0)
     for firing in bar.shown:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fanlight.model.firing import Timing
 from fanlight.model.spec import WindowSpec
+from fanlight.model.top import TopSpec
 from fanlight.viz.marks import draw_cross, draw_firing, draw_record
 from fanlight.viz.played import Fate, Played, PlayedArrival
 from fanlight.viz.progress import has_watermark
@@ -57,13 +58,15 @@ def _meanings(played: Played) -> list[tuple[Symbol, str]]:
     if Fate.DEAD in fates:
         found.append((lambda canvas, x, y: draw_cross(canvas, x, y, 5), "dead letter, and the reason"))
     timings = sorted({firing.timing for firing in firings})
-    fires = isinstance(played.spec, WindowSpec)
+    fires = isinstance(played.spec, WindowSpec | TopSpec)
     told = {timing: f"{timing.name} firing, and its step" if fires else told_of(played.spec) for timing in timings}
     found += [(_firing(timing), text) for timing, text in told.items()]
     if any(firing.is_taken_back for firing in firings):
         found.append((_taken_back, "taken back later"))
     if fires and any(pane.is_taken_back for pane in played.panes):
         found.append((_replaced, "window that another replaced"))
+    if any(pane.is_filled for pane in played.panes):
+        found.append((_replaced, "window in which nothing came"))
     if has_watermark(played):
         found.append((_watermark, "watermark, step by step"))
     return found

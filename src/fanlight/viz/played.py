@@ -15,6 +15,8 @@ from fanlight.embedded.sources import Records, as_bundle
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.kernels.times import read_times
 from fanlight.model.firing import Op, Timing
+from fanlight.model.over.spec import OverSpec
+from fanlight.model.preparation import Intake
 from fanlight.model.recent import RecentSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
@@ -24,6 +26,7 @@ from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.counting import Counting, Scope
 from fanlight.model.windows.window import Window
 from fanlight.operators.ingest.columns import plain
+from fanlight.viz.after_windows import AFTER_WINDOWS, FollowsWindows, Gathered, WindowsAndAfter
 from fanlight.viz.reach import reach_of
 
 Key = tuple[Any, ...]
@@ -97,6 +100,8 @@ class PlayedPane:
     is_window: bool = True
     called: str = "window"
     """What its bar is: the window, or how far one row reaches."""
+    is_filled: bool = False
+    """Whether it is a window in which nothing came."""
 
     @property
     def is_taken_back(self) -> bool:
@@ -118,6 +123,7 @@ class Played:
     """A whole run."""
 
     spec: StreamSpec
+    """Of the last stage, where windows and what follows them are shown as one."""
     arrivals: tuple[PlayedArrival, ...]
     panes: tuple[PlayedPane, ...]
     moments: tuple[Moment, ...]
@@ -136,8 +142,12 @@ def played_of(
     clock: str | None = None,
     schema: pa.Schema | None = None,
     ends: bool = True,
+    windows: WindowSpec | None = None,
+    intakes: Mapping[str, Intake] | None = None,
 ) -> Played:
     """Run `steps` through the engine, then the end of the input unless `ends` is false.
+
+    What takes the firings of `windows` apart is run with them as one. `intakes` are those of the records.
 
     >>> from fanlight.model.aggregates import count
     >>> from fanlight.model.windows.tumbling import tumbling
@@ -145,7 +155,7 @@ def played_of(
     >>> [(pane.window.start, pane.firings[-1].values) for pane in played_of(spec, [{"ts": 3}, {"ts": 14}]).panes]
     [(0, {'n': 1}), (10, {'n': 1})]
     """
-    run = _Run(spec, clock, schema)
+    run = _Run(spec, clock, schema, windows, intakes)
     for step in steps:
         run.take(step if isinstance(step, TimelineStep) else TimelineStep(step))
     if ends and not run.has_ended:
@@ -156,13 +166,24 @@ def played_of(
 class _Run:
     """The engine at work, and the notes taken of it."""
 
-    def __init__(self, spec: StreamSpec, clock: str | None, schema: pa.Schema | None) -> None:
-        self._spec = spec
+    def __init__(
+        self,
+        spec: StreamSpec,
+        clock: str | None,
+        schema: pa.Schema | None,
+        windows: WindowSpec | None,
+        intakes: Mapping[str, Intake] | None,
+    ) -> None:
+        self._last = spec
+        self._spec = windows or spec
         self._clock = clock
         self._schema = schema
-        self._operator: StandaloneOperator[StreamSpec] = StandaloneOperator(spec)
+        self._operator: StandaloneOperator[StreamSpec] | WindowsAndAfter = (
+            StandaloneOperator(spec) if windows is None else WindowsAndAfter(windows, spec, intakes)
+        )
+        self._after = FollowsWindows(spec, self._came_in) if isinstance(spec, AFTER_WINDOWS) else None
         self._arrivals: list[PlayedArrival] = []
-        self._panes: dict[tuple[Key, Window], PlayedPane] = {}
+        self._panes: dict[tuple[Any, ...], PlayedPane] = {}
         self._moments: list[Moment] = []
         self._positions: dict[Key, int] = {}
         self._left: set[int] = set()  # the places of the records that left as rows
@@ -200,7 +221,7 @@ class _Run:
         if isinstance(self._spec, UniqueSpec):
             self._note_duplicates()
         arrivals = tuple(self._with_lateness(arrival, panes) for arrival in self._arrivals)
-        return Played(self._spec, arrivals, panes, tuple(self._moments))
+        return Played(self._last, arrivals, panes, tuple(self._moments))
 
     def _note_arrivals(self, number: int, batch: pa.RecordBatch, watermark: Timestamp, *, is_end: bool) -> None:
         rows = batch.to_pylist()
@@ -236,6 +257,10 @@ class _Run:
             place = letter["record"][_PLACE]
             self._arrivals[place] = replace(self._arrivals[place], fate=Fate.DEAD, reason=letter["reason"])
         spec, left = self._spec, self._operator.take()
+        if isinstance(self._operator, WindowsAndAfter) and self._after is not None:
+            for one in self._after.read(left, self._operator.fired):
+                self._note_gathered(one, number, is_end)
+            return
         if not isinstance(spec, WindowSpec):
             self._note_released(left.to_pylist(), number, is_end)
             return
@@ -244,25 +269,28 @@ class _Run:
 
     def _note_released(self, rows: list[dict[str, Any]], number: int, is_end: bool) -> None:
         """Rows without a window lie between the watermarks before and after the step; they say when they came."""
-        before = self._moments[-1].watermark if self._moments else START_OF_TIME
+        spec, before = self._spec, self._moments[-1].watermark if self._moments else START_OF_TIME
         window = Window(before, END_OF_TIME if is_end else self._operator.watermark)
         came: dict[Key, list[int]] = {}
         for row in rows:
             key = tuple(row[name] for name in self._spec.keys)
             arrival = self._arrivals[row[_PLACE]]
             self._left.add(row[_PLACE])
-            reach = None if arrival.time is None else reach_of(self._spec, arrival.time)
+            reach = None if arrival.time is None else reach_of(spec, arrival.time)
             if reach is None:
                 came.setdefault(key, []).append(arrival.step)
             else:
-                self._note_reach((key, reach), row, number, is_end)
+                self._note_reach((key, reach, row[_PLACE] if isinstance(spec, OverSpec) else None), row, number, is_end)
         for key, steps in came.items():
             firing = PlayedFiring(number, Timing.ON_TIME, {"rows": steps}, is_end)
             self._panes[key, window] = PlayedPane(key, window, [firing], is_window=False)
 
-    def _note_reach(self, place: tuple[Key, Window], row: dict[str, Any], number: int, is_end: bool) -> None:
+    def _note_reach(self, place: tuple[Key, Window, Any], row: dict[str, Any], number: int, is_end: bool) -> None:
         """A row that leaves at once has a bar of its own; one that is taken back says in which step."""
-        pane = self._panes.setdefault(place, PlayedPane(*place, called="row of"))
+        pane = self._panes.setdefault(place, PlayedPane(*place[:2], called="row of"))
+        if isinstance(self._spec, OverSpec):
+            self._note_values(pane, self._spec, row, number, is_end)
+            return
         if isinstance(self._spec, RecentSpec) and row[self._spec.op] in (Op.RETRACT.code, Op.DELETE.code):
             stands = next(at for at, firing in enumerate(pane.firings) if not firing.is_taken_back)
             pane.firings[stands] = replace(
@@ -270,6 +298,31 @@ class _Run:
             )
             return
         pane.firings.append(PlayedFiring(number, Timing.ON_TIME, {}, is_end))
+
+    def _note_values(self, pane: PlayedPane, spec: OverSpec, row: dict[str, Any], number: int, is_end: bool) -> None:
+        """What a row shows, in the place of what it has shown before."""
+        if pane.firings and row.get(spec.op) != Op.INSERT.code:
+            pane.firings[-1] = replace(pane.firings[-1], is_taken_back=True)
+        if row.get(spec.op) not in (Op.RETRACT.code, Op.DELETE.code):
+            values = {one.name: row[one.name] for one in spec.new_columns}
+            pane.firings.append(PlayedFiring(number, Timing.ON_TIME, values, is_end))
+
+    def _note_gathered(self, one: Gathered, number: int, is_end: bool) -> None:
+        """What follows windows has taken apart, as a firing of the window."""
+        pane = self._panes.setdefault(one.place, PlayedPane(*one.place, is_filled=one.is_filled))
+        timing = Timing.ON_TIME
+        if not is_end and self._operator.watermark < pane.window.end:
+            timing = Timing.EARLY
+        elif any(firing.timing is not Timing.EARLY for firing in pane.firings):
+            timing = Timing.LATE
+        if pane.firings:
+            pane.firings[-1] = replace(pane.firings[-1], is_taken_back=True)
+        if not one.is_gone:
+            pane.firings.append(PlayedFiring(number, timing, one.values, is_end))
+
+    def _came_in(self, row: dict[str, Any]) -> str:
+        arrival: PlayedArrival = self._arrivals[row[_PLACE]]
+        return arrival.step_name
 
     def _note_duplicates(self) -> None:
         """Of ids, what has neither left nor become a dead letter is repeated by a row that left."""

@@ -9,8 +9,11 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation
 from fanlight.model.over.spec import OverSpec
+from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.recent import RecentSpec
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
@@ -18,6 +21,7 @@ from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.watermarks import BoundedDisorder
+from fanlight.model.top import TopSpec
 from fanlight.model.triggers import AtWatermark
 from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.counting import Counting
@@ -36,6 +40,8 @@ def described(spec: StreamSpec) -> str:
     >>> described(WindowSpec(time="ts", window=tumbling("10 min"), aggregates=(("n", count()),)))
     'tumbling(10 min)'
     """
+    if isinstance(spec, TopSpec | FillSpec):
+        return f"{described(spec.windows)}, {_kind(spec)}"
     said = [_kind(spec)]
     if isinstance(spec, WindowSpec) and spec.lateness.micros:
         said.append(f"lateness {spec.lateness}")
@@ -96,7 +102,16 @@ def _kind(spec: StreamSpec) -> str:
         said = [*map(repr, spec.ties), *(["order='total'"] if spec.total else [])]
         return f"sort({', '.join(said)})"
     if isinstance(spec, OverSpec):
-        return f"over {'; '.join(dict.fromkeys(str(one.frame) for one in spec.new_columns))}"
+        frames = f"over {'; '.join(dict.fromkeys(str(one.frame) for one in spec.new_columns))}"
+        kept = "" if spec.retention is None else f", retention {spec.retention}"
+        return frames if spec.mode is EmissionMode.ON_CLOSE else f"{frames}, {spec.mode.value}{kept}"
+    if isinstance(spec, WindowedOverSpec):
+        return f"{_spelled(spec.window)}, over its rows {dict(spec.told)['order']}"
+    if isinstance(spec, TopSpec):
+        return f"top({spec.first.n}, by {', '.join(one.column for one in spec.first.order)})"
+    if isinstance(spec, FillSpec):
+        longest = "" if spec.longest is None else f", longest {spec.longest}"
+        return f"fill({spec.how.value}{longest})"
     if isinstance(spec, UniqueSpec):
         return f"unique_by({', '.join(map(repr, spec.ids))}), within {spec.within}"
     if isinstance(spec, RecentSpec):

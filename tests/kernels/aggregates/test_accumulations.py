@@ -195,9 +195,9 @@ def test_what_does_not_fit_is_refused_by_name(aggregate: fl.Aggregate, kind: pa.
     [
         (lambda: fl.ArgMin("v"), r"ArgMin: needs 2 columns to work on"),
         (lambda: fl.Sorted(), r"Sorted: needs a column to work on"),
-        (lambda: fl.top_by_key("k", "v", 0), r"TopByKey: `n` \(0\) must be at least 1"),
+        (lambda: fl.top_by_key("k", "v", 0), r"TopByKey: `n` \(0\) must be a whole number from 1 up"),
         (lambda: fl.top_by_key("k", "k", 1), r"key and value are both `k`"),
-        (lambda: fl.heavy_hitters("v", 0), r"HeavyHitters: `n` \(0\) must be at least 1"),
+        (lambda: fl.heavy_hitters("v", 0), r"HeavyHitters: `n` \(0\) must be a whole number from 1 up"),
         (lambda: fl.approx_quantile("v", 2), r"ApproxQuantile: `q` \(2\) must be from 0 to 1"),
         (lambda: fl.histogram("v", []), r"Histogram: `edges` \(\(\)\) must be finite numbers"),
         (lambda: fl.histogram("v", [2, 1]), r"Histogram: `edges` \(\(2, 1\)\)"),

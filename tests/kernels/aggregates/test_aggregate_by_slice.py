@@ -20,6 +20,7 @@ from tests.kernels.grouping.ranks import rank
 from fanlight.kernels.aggregates import bind
 from fanlight.kernels.aggregates.aggregation import Aggregation, SlicedPartials, merge_by_slice, partial_by_slice
 from fanlight.kernels.aggregates.count_sum_mean import CountRows
+from fanlight.kernels.aggregates.join_slices import join_slices
 from fanlight.kernels.grouping.groups import Column, Groups, Ints, encode_loosely
 from fanlight.kernels.routes import rerouted
 from fanlight.model import aggregates as agg
@@ -170,6 +171,56 @@ def test_partials_of_several_bundles_become_one_of_each_slice_and_key(
     assert told(stream, found) == wanted(stream, holds=holds)
 
 
+@given(streams(), sizes, st.lists(st.integers(0, 2), min_size=14, max_size=14), st.booleans())
+def test_what_several_inputs_brought_is_joined_by_slice_and_key(
+    stream: Stream, sizes: dict[str, int], inputs: list[int], holds: bool
+) -> None:
+    """Whether rows of two inputs have the same slices and keys or others, they become what one input would give."""
+    with rerouted(**sizes):
+        each = [[row for row, one in zip(stream.rows, inputs, strict=False) if one == place] for place in range(3)]
+        found = join_slices(stream.fold, [stream.partial(rows, in_order=True, holds=holds) for rows in each])
+    assert told(stream, found) == wanted(stream, holds=holds)
+
+
+@dataclass(frozen=True)
+class Paired(CountRows):
+    """A count that notes how many partials it merges row by row, and how many by their groups."""
+
+    by_row: list[int] = field(default_factory=list)
+    by_group: list[int] = field(default_factory=list)
+
+    def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
+        self.by_row.append(len(left[0]))
+        return super().combine(left, right)
+
+    def merge(self, partials: list[Any], groups: Groups) -> list[Column]:
+        self.by_group.append(len(groups.codes))
+        return super().merge(partials, groups)
+
+
+def test_rows_of_the_same_slices_and_keys_are_joined_row_by_row() -> None:
+    """Slice 7 has the same keys in both inputs. Slice 8 has not, so that its three rows are looked up."""
+    count = Paired()
+    fold = Aggregation((count,), FiringTime.END)
+    with rerouted(large_slice=1):
+        tables = [
+            partial_by_slice(
+                fold,
+                [None],
+                ints([0] * len(keys)),
+                ints(slices),
+                encode_loosely([pa.array(list(keys))], len(keys), in_order=True),
+                None,
+            )
+            for slices, keys in (([7, 7, 7, 8], "abba"), ([7, 8, 8, 7], "abab"))
+        ]
+        found = join_slices(fold, tables)
+    assert (count.by_row, count.by_group) == ([2], [3])
+    assert found.slices.tolist() == [7, 7, 8, 8]
+    assert found.keys[0].to_pylist() == ["a", "b", "a", "b"]
+    assert found.partials.rows.tolist() == [2, 3, 2, 1]
+
+
 @dataclass(frozen=True)
 class Watched(CountRows):
     """A count that notes how many rows it is given at once."""
@@ -188,7 +239,7 @@ class Watched(CountRows):
 def at_once(slices: list[int], keys: list[int]) -> tuple[list[int], list[int]]:
     """How many rows are folded at once, and how many partials merged."""
     preaggregator, merging = Watched(), Watched()
-    found = encode_loosely([pa.array(keys)], len(keys))
+    found = encode_loosely([pa.array(list(keys))], len(keys))
     rows = partial_by_slice(
         Aggregation((preaggregator,), FiringTime.END), [None], ints(slices), ints(slices), found, None
     )

@@ -59,4 +59,4 @@ def rows(told: Transcript) -> list[list[Row]]:
 
 def indexes(told: Transcript) -> list[list[int]]:
     """For each step which firing of its pane each row is, from 0."""
-    return [[firing.index for firing in outcome.firings] for outcome in told.outcomes]
+    return [[firing.number for firing in outcome.firings] for outcome in told.outcomes]

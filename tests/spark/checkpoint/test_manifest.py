@@ -96,7 +96,7 @@ def test_a_new_checkpoint_gets_a_manifest_from_which_the_pipeline_can_be_read(
     guard(tmp_path / "checkpoint", manifest(result)).release()
     found = read_manifest(Folder.of(tmp_path / "checkpoint"))
     assert found == manifest(result)
-    assert found.stages[0].window_spec() == result.spec
+    assert found.stages[0].looked_into() == result.spec
     assert found.stages[0].schema() == result.on_spark("test").bound.schema
     assert set(everything(tmp_path / "checkpoint")) == {MANIFEST, LOCK}
 
@@ -168,7 +168,7 @@ def test_the_delay_may_change_and_the_manifest_says_the_new_one(
     guard(checkpoint, manifest(result)).release()
     found = read_manifest(Folder.of(checkpoint))
     assert found is not None
-    assert found.stages[0].window_spec() == result.spec
+    assert found.stages[0].looked_into() == result.spec
 
 
 def test_a_query_that_began_no_batch_leaves_the_checkpoint_new(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fanlight.spark.sinks.files import replace
+from fanlight.sinks.files import replace
 
 from .places import EVERY_PLACE, FIRED, Place
 

@@ -19,9 +19,10 @@ from pyspark.sql import SparkSession
 import fanlight as fl
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.bind import bind
-from fanlight.spark.sinks.batch import Batch
-from fanlight.spark.sinks.delivery import Delivery
-from fanlight.spark.sinks.result_schema import ACCOUNTING, ResultShape
+from fanlight.sinks.batch import Batch
+from fanlight.sinks.delivery import Delivery, DeliveryHere
+from fanlight.sinks.result_schema import ACCOUNTING, ResultShape
+from fanlight.spark.delivery import SparkDelivery
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema({"ts": pa.timestamp("us", "UTC"), "k": pa.string(), "v": pa.int64(), "price": pa.decimal128(10, 2)})
@@ -126,8 +127,7 @@ def handed(
     """A batch as a sink on the driver is handed it: such a sink does not ask where it was computed."""
     account = {"batch": number, "shard": 0, "received": 3, "accepted": 2, "duplicates": 0, "dead_letters": 1}
     account["watermark"] = watermark
-    delivery = Delivery(query, number, None, shape, offsets=offsets, accepts=accepts)
-    delivery.batch = Batch(
+    batch = Batch(
         query,
         number,
         rows.select(shape.rows.names),
@@ -135,7 +135,15 @@ def handed(
         pa.Table.from_pylist([account], schema=ACCOUNTING),
         offsets,
     )
-    return delivery
+    return DeliveryHere(batch, shape, accepts=accepts)
+
+
+def on_spark(delivery: Delivery, frame: Any) -> Delivery:
+    """The same batch as one of a query on Spark; the session of the frame has the JVM."""
+    said = {"offsets": delivery.offsets, "accepts": delivery.accepts}
+    there = SparkDelivery(delivery.query, delivery.number, frame, delivery.shape, **said)
+    there.batch = delivery.batch
+    return there
 
 
 def asked(file: Path, question: str) -> list[tuple[Any, ...]]:

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.operators.accounting import DeadLetters
-from fanlight.spark.sinks.delivery import Delivery
-from fanlight.spark.sinks.result_schema import ResultShape
+from fanlight.sinks.delivery import Delivery
+from fanlight.sinks.result_schema import ResultShape
 
 from .orders import SCHEMA, handed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import shutil
 import sqlite3
 from abc import ABC, abstractmethod
 from contextlib import closing
@@ -15,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import feather
 
-from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.delivery import Delivery
-from fanlight.spark.sinks.jsonl import JsonLinesSink, committed_length
-from fanlight.spark.sinks.parquet import ParquetSink
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.batch import Part
+from fanlight.sinks.delivery import Delivery
+from fanlight.sinks.jsonl import JsonLinesSink, committed_length
+from fanlight.sinks.parquet import ParquetSink
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import sinks_of
 
 from .orders import BUNDLES, corrected, handed, shape_of, stepped
 
@@ -28,20 +27,6 @@ EXAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "extending
 SHAPE = shape_of(corrected)
 FIRED = [*stepped(corrected, BUNDLES[:3]), *stepped(corrected, BUNDLES)[3:]]
 """What the batches fire: the fourth and the last nothing, which are noted all the same."""
-
-
-class ArrowFolder(ParquetSink):
-    """The folder as it is, but that Arrow writes the files where executors would."""
-
-    def stage(self, delivery: Delivery, staging: str, *, even_empty: bool) -> bool:
-        rows = delivery.batch.part(self.part)
-        if not even_empty and not len(rows):
-            return False
-        shutil.rmtree(staging, ignore_errors=True)
-        Path(staging).mkdir(parents=True)
-        for place, piece in enumerate((rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2))):
-            pq.write_table(piece, f"{staging}/part-{place}.parquet")
-        return True
 
 
 class Place(ABC):
@@ -118,7 +103,7 @@ class FolderPlace(Place):
 
     @property
     def sink(self) -> Sink:
-        return ArrowFolder(str(self.folder / "t"), Part.ROWS, SHAPE)
+        return ParquetSink(str(self.folder / "t"), Part.ROWS)
 
     def content(self) -> Any:
         folders = sorted((self.folder / "t").glob("batch=*"))

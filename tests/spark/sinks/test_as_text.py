@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from fanlight.spark.sinks.as_text import as_json, digits, jsonable, lines
+from fanlight.sinks.as_text import as_json, digits, jsonable, lines
 
 MOMENT = pa.timestamp("us", "UTC")
 NOON = datetime(2026, 3, 1, 12, 0, 0, 7, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from fanlight.errors import SinkError
-from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.jsonl import SIDECAR, JsonLinesSink, committed_length
+from fanlight.sinks.batch import Part
+from fanlight.sinks.jsonl import SIDECAR, JsonLinesSink, committed_length
 
 from .orders import BUNDLES, corrected, handed, room_for, shape_of, stepped
 

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fanlight.errors import SinkError, SpecError
-from fanlight.spark.sinks.checked_note import VERSION, checksum_of, content_of
-from fanlight.spark.sinks.jsonl import SIDECAR
-from fanlight.spark.sinks.ledger import Ledger, accepting
+from fanlight.sinks.checked_note import VERSION, checksum_of, content_of
+from fanlight.sinks.jsonl import SIDECAR
+from fanlight.sinks.ledger import Ledger, accepting
 
 from .orders import handed
 from .places import EVERY_PLACE, FIRED, SHAPE, ExamplePlace, FolderPlace, LinesPlace, Place, SqlitePlace

@@ -12,17 +12,17 @@ from fanlight.model.changes import Changes
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.recent import RecentSpec
 from fanlight.operators.bind import bind
-from fanlight.spark.sinks.result_schema import ResultShape
+from fanlight.sinks.result_schema import ResultShape
 
 from .orders import Declared, accumulated, corrected, increments, once, shape_of
 from .orders_as_rows import CHANGES, LETTERS, ORDERS, ROWS, offered
 
-PANE = ("pane_timing", "pane_index", "pane_is_last")
+PANE = ("pane_timing", "pane_number", "pane_is_last")
 
 
 def stamped(source: Any) -> fl.Result:
     """Fires more than once, each time with the time of its newest record."""
-    windowed = fl.stream(source, time="ts").key_by("k").window(fl.tumbling("10 s"), lateness="1 minute")
+    windowed = fl.stream(source, time="ts", delay="0 s").key_by("k").window(fl.tumbling("10 s"), lateness="1 minute")
     return windowed.stamped("latest").agg(n=fl.count())
 
 
@@ -46,7 +46,7 @@ def test_a_windowed_aggregate_is_known_by_key_and_window(
 
 
 def test_of_increments_none_replaces_another() -> None:
-    assert shape_of(increments).key == ("k", "window_start", "window_end", "pane_index")
+    assert shape_of(increments).key == ("k", "window_start", "window_end", "pane_number")
 
 
 def test_rows_are_their_columns_and_nothing_tells_them_apart() -> None:
@@ -59,7 +59,7 @@ def test_rows_that_are_kept_up_to_date_are_changes() -> None:
     """The operation is no part of a table in which a later row takes the place of the earlier one."""
 
     def declared(source: Any) -> Any:
-        rows = fl.stream(source, time="ts").key_by("k").over(fl.range("1 minute")).add(n=fl.count())
+        rows = fl.stream(source, time="ts", delay="0 s").key_by("k").over(fl.range("1 minute")).add(n=fl.count())
         return rows.retracting(retention="1 hour")
 
     shape = shape_of(declared, pa.schema({"ts": pa.timestamp("us"), "k": pa.string()}))

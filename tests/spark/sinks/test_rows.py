@@ -14,15 +14,16 @@ import pytest
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.sinks.batch import Batch, Part
-from fanlight.spark.sinks.jsonl import JsonLinesSink
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.batch import Batch, Part
+from fanlight.sinks.delivery import DeliveryHere
+from fanlight.sinks.jsonl import JsonLinesSink
+from fanlight.sinks.parquet import ParquetSink
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import sinks_of
 
 from .orders import asked, corrected, shape_of
 from .orders_as_rows import CHANGES, LETTERS, ORDERS, ROWS, Order, offered
-from .places import ArrowFolder
 
 
 def sink_for(file: Path, shape: ResultShape = ROWS, **options: Any) -> Sink:
@@ -90,9 +91,8 @@ class TestAdded:
         shape = ResultShape.of_rows(pa.schema({"window": pa.struct({"w": pa.int64()}), "pane": pa.string()}), LETTERS)
         (sink,) = sinks_of(shape, f"sqlite:///{tmp_path}/t.db", table="houses")
         rows = pa.Table.from_pylist([{"window": {"w": 3}, "pane": "glass"}], schema=shape.rows)
-        delivery = offered(ROWS, 0)
-        delivery.batch = Batch("q", 0, rows, delivery.batch.dead_letters, delivery.batch.accounting)
-        sink.write(delivery)
+        batch = offered(ROWS, 0).batch
+        sink.write(DeliveryHere(Batch("q", 0, rows, batch.dead_letters, batch.accounting), shape))
         assert asked(tmp_path / "t.db", "SELECT * FROM houses") == [('{"w":3}', "glass")]
 
     def test_a_refused_row_is_told_by_its_first_columns(self, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ class TestFiles:
         assert list(lines[0]) == ["shop", "id", "price", "tags", "op"]
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        sink = ArrowFolder(str(tmp_path / "t"), Part.ROWS, ROWS)
+        sink = ParquetSink(str(tmp_path / "t"), Part.ROWS)
         write(sink, ROWS, [("a", 1, 0.5)], [("a", 1, 0.5), ("b", 2, 1.5)])
         sink.write(offered(ROWS, 1, ("c", 3, 0.0)))
         table = pq.read_table(tmp_path / "t")

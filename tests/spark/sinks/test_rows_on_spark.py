@@ -13,9 +13,9 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import fanlight as fl
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.targets import sinks_of
 from fanlight.spark.output import FIRING, OUTPUT
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.targets import sinks_of
 from fanlight.spark.wire import packed
 from fanlight.spark.write import BatchWriter
 

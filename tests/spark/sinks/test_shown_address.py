@@ -9,9 +9,10 @@ import pytest
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.sinks.shown_address import Secrets, shown, shown_word
-from fanlight.spark.sinks.sink import blamed
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.shown_address import Secrets, shown, shown_word
+from fanlight.sinks.sink import blamed
+from fanlight.sinks.targets import sinks_of
+from fanlight.spark.jdbc.connection import JdbcDatabase
 
 from .orders import corrected, shape_of
 
@@ -66,7 +67,7 @@ def test_a_database_is_named_everywhere_without_its_secret(url: str) -> None:
     """In what its sink is and says, and in what is made of a driver that repeats its URL, password and all."""
     url = url.format(CANARY)
     given = {"password": CANARY[::-1], "sslCert": f"x{CANARY}"}
-    (sink,) = sinks_of(SHAPE, url, table="t", properties=given)
+    (sink,) = sinks_of(SHAPE, url, table="t", properties=given, jdbc=JdbcDatabase)
     database: Any = sink.database
     with pytest.raises(SinkError) as raised, blamed(database.address, 0, (OSError,), "Free.", database.secrets):
         raise OSError(f"No suitable driver for {url} and {given}")
@@ -85,7 +86,7 @@ def test_a_database_is_named_everywhere_without_its_secret(url: str) -> None:
 def test_what_is_no_target_is_refused_without_its_secret(url: str, option: str) -> None:
     places = {"target": "totals/", option: url.format(CANARY)}
     with pytest.raises(fl.SpecError) as refused:
-        sinks_of(SHAPE, **places, table="t")
+        sinks_of(SHAPE, **places, table="t", jdbc=JdbcDatabase)
     assert CANARY not in str(refused.value)
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fanlight as fl
-from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.batch import Part
+from fanlight.sinks.targets import sinks_of as sinks_anywhere
+from fanlight.spark.jdbc.connection import JdbcDatabase
 
 from .orders import SCHEMA, corrected, shape_of
 
 SHAPE = shape_of(corrected)
+
+
+sinks_of = partial(sinks_anywhere, jdbc=JdbcDatabase)
 
 
 def take(rows: Any, batch: Any) -> None:
@@ -113,3 +118,19 @@ def test_names_that_a_place_needs_itself_are_refused() -> None:
 def test_properties_are_written_as_a_driver_reads_them() -> None:
     (sink,) = sinks_of(SHAPE, "jdbc:x:y", table="t", properties={"ssl": False, "tcp": True, "timeout": 3, "user": "me"})
     assert sink.database.properties == (("ssl", "false"), ("tcp", "true"), ("timeout", "3"), ("user", "me"))
+
+
+@pytest.mark.parametrize(
+    ("target", "remedy"),
+    [
+        ("postgresql://me:secret@db.example/shop", "jdbc:postgresql://host/database"),
+        ("postgres+psycopg2://me:secret@db.example/shop", "jdbc:postgresql://host/database"),
+        ("mysql://db.example/shop", "jdbc:mysql://host/database"),
+        ("oracle:thin:me/secret@db.example:1521/shop", "jdbc:oracle:"),
+    ],
+)
+def test_an_address_of_a_database_without_jdbc_is_told_so(target: str, remedy: str) -> None:
+    with pytest.raises(fl.SpecError, match="is a database, and those are written to by JDBC") as told:
+        sinks_of(SHAPE, target, table="totals")
+    assert remedy in str(told.value)
+    assert "secret" not in str(told.value)

@@ -9,10 +9,10 @@ import pytest
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.sinks import Batch, BatchNote, BatchSink
-from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks import Batch, BatchNote, BatchSink
+from fanlight.sinks.batch import Part
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import sinks_of
 
 from .orders_as_rows import ROWS, offered
 

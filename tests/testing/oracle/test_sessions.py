@@ -36,7 +36,7 @@ def said(outcome: Outcome) -> list[str]:
     """Each firing as `operation [start, end) times timing index/revision`, with `!` for the last one of its pane."""
     return [
         f"{f.op.code} [{f.window.start}, {f.window.end}) {f.values['s']} {f.timing.name} "
-        f"{f.index}/{f.revision}{'!' if f.is_last else ''}"
+        f"{f.number}/{f.revision}{'!' if f.is_last else ''}"
         for f in outcome.firings
     ]
 

@@ -32,7 +32,7 @@ def test_a_firing_that_cannot_be_shown_is_a_letter_and_moves_nothing() -> None:
         accumulation=Accumulation.RETRACTING,
     )
     transcript = oracle.run(spec, [Step(records=({"ts": 1, "v": value},)) for value in (HALF, HALF, -1)])
-    assert [(firing.op, firing.values["total"], firing.index) for firing in transcript.firings] == [
+    assert [(firing.op, firing.values["total"], firing.number) for firing in transcript.firings] == [
         (Op.INSERT, HALF, 0),
         (Op.RETRACT, HALF, 1),
         (Op.UPDATE, 2 * HALF - 1, 1),

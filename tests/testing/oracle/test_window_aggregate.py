@@ -50,7 +50,7 @@ def came(*times: int | None, v: int = 1, **step: Any) -> Step:
 def said(outcome: Outcome) -> list[str]:
     """Each firing as `operation sum timing index/revision`, with `!` for the last one of its pane."""
     return [
-        f"{f.op.code} {f.values['s']} {f.timing.name} {f.index}/{f.revision}{'!' if f.is_last else ''}"
+        f"{f.op.code} {f.values['s']} {f.timing.name} {f.number}/{f.revision}{'!' if f.is_last else ''}"
         for f in outcome.firings
     ]
 
@@ -285,7 +285,7 @@ def test_updated_only_stays_silent_while_nothing_changes() -> None:
     same_again = [came(1, v=3), came(2, v=3), came(3, v=4)]
     discarding = run(spec(trigger=trigger, updated_only=True, accumulation=Accumulation.DISCARDING), same_again)
     assert sums(discarding) == [[3], [], [4]]
-    assert [firing.index for firing in discarding.firings] == [0, 1]
+    assert [firing.number for firing in discarding.firings] == [0, 1]
 
 
 def test_a_hold_looks_only_at_new_records_that_were_not_behind() -> None:

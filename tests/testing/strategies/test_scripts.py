@@ -50,9 +50,9 @@ def test_numbers_count_the_firings_that_left(kind: Kind, data: st.DataObject) ->
     for firing in run(spec, steps).firings:
         pane = (firing.key, firing.window)
         early = firing.timing is Timing.EARLY
-        assert (firing.index, firing.revision) == (seen[pane], -1 if early else revisions[pane])
+        assert (firing.number, firing.revision) == (seen[pane], -1 if early else revisions[pane])
         if firing.op is Op.DELETE:
-            assert firing.index > 0
+            assert firing.number > 0
             del seen[pane], revisions[pane]
         elif firing.op is not Op.RETRACT:
             seen[pane] += 1

@@ -18,6 +18,7 @@ from fanlight.testing.vectors.compare import Comparison, same
 from fanlight.testing.vectors.declare import declare
 from fanlight.testing.vectors.drive import ENGINES
 from fanlight.testing.vectors.expect import differences
+from fanlight.testing.vectors.join.declare import declared
 from fanlight.testing.vectors.play import PlayedVector, play_vector
 
 HERE = Path(__file__).parents[2] / "vectors"
@@ -26,6 +27,8 @@ HERE = Path(__file__).parents[2] / "vectors"
 def is_adopted(vector: Vector) -> bool:
     try:
         refuse(vector)
+        if vector.op == "join":
+            declared(vector)
     except NotAdoptedError:
         return False
     return True

@@ -307,7 +307,7 @@ def test_all_bundles_have_one_schema() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"op": "cogroup"}, "cogroup: not built yet"),
+        ({"op": "nexmark"}, "nexmark: not built yet"),
         ({"op": "join"}, "rows that match by None are not built yet"),
         ({"window": {"kind": "lunar", "size": 5}}, "lunar windows are not built yet"),
         ({"window": {"kind": "global", "evictor": {"delta_threshold": 2}}}, "evictors are left to Flink"),

@@ -86,6 +86,8 @@ def nth_greatest(numbers: Ints, groups: Groups, n: int) -> Ints:
     >>> nth_greatest(np.array([4, 9, 7, 1]), Groups(np.array([0, 0, 0, 1]), 2), 2).tolist()
     [7, 1]
     """
+    if groups.bounds is not None and len(numbers) >= ROUTES.get().long_run * groups.count:
+        return _nth_of_runs(numbers, groups.bounds, n)
     sizes = groups.sizes()
     least = int(numbers.min())
     span = int(numbers.max()) - least + 1
@@ -98,6 +100,16 @@ def nth_greatest(numbers: Ints, groups: Groups, n: int) -> Ints:
     filled = np.flatnonzero(sizes)
     found = np.zeros(len(sizes), np.int64)
     found[filled] = ~sort_by_key_time(groups.codes, ~numbers).times[np.minimum(ends - sizes + n, ends)[filled] - 1]
+    return found
+
+
+def _nth_of_runs(numbers: Ints, bounds: Ints, n: int) -> Ints:
+    """The same for rows that lie group by group, in a few long runs: each is partitioned by itself."""
+    found = np.zeros(len(bounds) - 1, np.int64)
+    for group in np.flatnonzero(np.diff(bounds)).tolist():
+        own = numbers[bounds[group] : bounds[group + 1]]
+        place = max(len(own) - n, 0)
+        found[group] = np.partition(own, place)[place]
     return found
 
 

@@ -42,13 +42,14 @@ class RowTops:
 
     def partial(self, values: pa.Array | None, times: Ints, groups: Groups, sizes: Ints) -> list[Column]:
         assert values is not None
-        return [self._first(*without_nulls(values, groups))]
+        present, groups = without_nulls(values, groups)
+        return [self._first(present, groups, sizes if len(present) == len(values) else groups.sizes())]
 
     def merge(self, partials: list[Any], groups: Groups) -> list[Column]:
-        return [self._first(*taken_apart(partials[0], groups))]
+        return [self._of_lists(*taken_apart(partials[0], groups))]
 
     def combine(self, left: list[Any], right: list[Any]) -> list[Column]:
-        return [self._first(*paired(left[0], right[0]))]
+        return [self._of_lists(*paired(left[0], right[0]))]
 
     def identity(self, count: int) -> list[Column]:
         return [empty_lists(count, self.kind)]
@@ -56,9 +57,11 @@ class RowTops:
     def finish(self, partials: list[Any]) -> pa.Array:
         return partials[0]
 
-    def _first(self, rows: pa.Array, groups: Groups) -> pa.Array:
-        """One list for each group."""
-        sizes = groups.sizes()
+    def _of_lists(self, rows: pa.Array, groups: Groups) -> pa.Array:
+        return self._first(rows, groups, groups.sizes())
+
+    def _first(self, rows: pa.Array, groups: Groups, sizes: Ints) -> pa.Array:
+        """One list for each group, of which `sizes` says how many rows it has."""
         if sizes.max(initial=0) > self.n:
             near = self._near(rows, groups, sizes)
             rows, groups = rows.take(pa.array(near)), _taken(groups, near)

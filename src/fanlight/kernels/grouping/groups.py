@@ -37,6 +37,8 @@ class Groups:
     count: int
     is_alone: bool = False
     """Whether it is known that row i alone is group i."""
+    bounds: Ints | None = None
+    """Where the rows of each group start, then where those of the last end; None unless they lie group by group."""
 
     @staticmethod
     def alone(count: int) -> Groups:
@@ -47,6 +49,8 @@ class Groups:
         """How many rows each group has; read it, never write."""
         if self.is_alone:
             return np.broadcast_to(np.int64(1), self.count)
+        if self.bounds is not None:
+            return np.diff(self.bounds)
         return np.bincount(self.codes, minlength=self.count).astype(np.int64, copy=False)
 
     def where(self, mask: Bools) -> Groups:
@@ -281,6 +285,9 @@ class Pairs:
             none = np.zeros(0, np.int64)
             return Pairs(Groups(none, 0), none, max(count, 1), none)
         place, outers = ranked(outer)
+        if count == 1 and len(outers) <= len(outer) and (place[1:] >= place[:-1]).all():
+            bounds = np.searchsorted(place, np.arange(len(outers) + 1))
+            return Pairs(Groups(place, len(outers), bounds=bounds), outers, count, None)
         if len(outers) == 1:
             return Pairs(Groups(codes.astype(np.int64, copy=False), count), outers, count, None)
         domain = len(outers) * count

@@ -8,10 +8,12 @@ Ranges are spread to pairs at once.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fanlight.kernels.grouping.groups import Ints
-from fanlight.kernels.search_key_time import first_rows, searched
+from fanlight.kernels.search_key_time import first_rows, in_line, searched
 
 
 def matches(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
@@ -27,14 +29,47 @@ def matches(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[
     """
     if not len(codes) or not len(of):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    hits, first, after = _ranges(codes, times, of, low, high + 1)
+    counts = after - first
+    ends = np.cumsum(counts)
+    rows = np.repeat(first - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
+    return np.repeat(hits, counts), rows
+
+
+def _ranges(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+    """Wanted ranges that may have rows: their places, their first row, and the row after their last one."""
+    lines = in_line((codes, times), (of, low), (of, high))
+    if lines is not None:
+        line, from_, to = lines
+        return np.arange(len(of)), searched(line, from_), searched(line, to)
+    # Codes are too far apart to stand in one line with times, as hashes are: then keys are counted.
+    numbers, hits, wanted = common_keys(codes, of)
+    first = first_rows(numbers, times, wanted, low[hits])
+    return hits, first, first_rows(numbers, times, wanted, high[hits])
+
+
+class CommonKeys(NamedTuple):
+    """The keys that rows and those who look for them have in common, numbered from 0 in their order."""
+
+    numbers: Ints
+    """The number of the key of each row."""
+    hits: Ints
+    """Who looks for a key that some row has."""
+    wanted: Ints
+    """The number of the key that each of these looks for."""
+
+
+def common_keys(codes: Ints, of: Ints) -> CommonKeys:
+    """Number the keys of rows, which are sorted by code; `of` are the codes that are looked for.
+
+    >>> [part.tolist() for part in common_keys(np.array([4, 4, 9]), np.array([4, 5, 9]))]
+    [[0, 0, 1], [0, 2], [0, 1]]
+    """
+    if not len(codes) or not len(of):
+        return CommonKeys(*(np.zeros(0, np.int64) for _ in range(3)))
     heads = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
     distinct = codes[heads]
     found = np.minimum(searched(distinct, of), len(distinct) - 1)
     hits = np.flatnonzero(distinct[found] == of)
     numbers = np.repeat(np.arange(len(distinct)), np.diff(np.append(heads, len(codes))))
-    wanted = found[hits]
-    first = first_rows(numbers, times, wanted, low[hits])
-    counts = first_rows(numbers, times, wanted, high[hits] + 1) - first
-    ends = np.cumsum(counts)
-    rows = np.repeat(first - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
-    return np.repeat(hits, counts), rows
+    return CommonKeys(numbers, hits, found[hits])

@@ -7,7 +7,7 @@ import numpy as np
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.over.peers import differs_from_before
 from fanlight.kernels.over.stretches import Stretches
-from fanlight.kernels.search_key_time import first_rows
+from fanlight.kernels.search_key_time import first_rows, one_line, searched
 from fanlight.model.over.frame import Frame, RangeFrame, RowFrame, SessionFrame
 
 
@@ -19,20 +19,17 @@ def frame_rows(frame: Frame, rows: Stretches, at: Ints) -> tuple[Ints, Ints]:
     >>> [side.tolist() for side in frame_rows(some(1), three, np.arange(3))]
     [[0, 0, 1], [1, 2, 3]]
     """
-    starts, ends = rows.starts[at], rows.ends[at]
     match frame:
         case RowFrame(preceding=preceding, following=following):
+            starts, ends = rows.starts[at], rows.ends[at]
             low = starts if preceding is None else np.clip(at - preceding, starts, ends)
             return low, ends if following is None else np.clip(at + (following + 1), low, ends)
         case RangeFrame(preceding=before, following=after):
-            times, numbers = rows.times[at], rows.numbers[at]
-            low, high = starts, ends
-            if not frame.is_unbounded:
-                low = first_rows(rows.numbers, rows.times, numbers, times - before.micros)
+            low = rows.starts[at] if frame.is_unbounded else _since(rows, at, -before.micros)
             if not after.micros:
                 high = _after_peers(rows, at)
-            elif not frame.is_endless:
-                high = first_rows(rows.numbers, rows.times, numbers, times + (after.micros + 1))
+            else:
+                high = rows.ends[at] if frame.is_endless else _since(rows, at, after.micros + 1)
             return low, np.maximum(low, high) if frame.is_empty else high
         case SessionFrame(gap=gap):
             low, high = sessions(rows, gap.micros)
@@ -59,6 +56,14 @@ def excluded_rows(frame: Frame, at: Ints, low: Ints, high: Ints) -> Bools:
         return np.zeros(len(at), np.bool_)
     inside: Bools = (low <= at) & (at < high)
     return inside
+
+
+def _since(rows: Stretches, at: Ints, offset: int) -> Ints:
+    """The first row of the stretch of each row in `at` that is at its time and `offset`, or later."""
+    line = one_line(rows.numbers, rows.times, abs(offset))
+    if line is None:
+        return first_rows(rows.numbers, rows.times, rows.numbers[at], rows.times[at] + offset)
+    return searched(line, line[at] + offset)
 
 
 def _after_peers(rows: Stretches, at: Ints) -> Ints:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fanlight.kernels.grouping.groups import Bools, Ints, order_of
+from fanlight.kernels.grouping.groups import Bools, Ints
+from fanlight.kernels.sort_key_time import sort_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,16 @@ class Stretches:
         >>> found.order.tolist(), found.starts.tolist(), found.ends.tolist()
         ([0, 2, 3, 1], [0, 0, 2, 3], [2, 2, 3, 4])
         """
-        order = order_of(codes)
-        codes, times = codes[order].astype(np.int64, copy=False), times[order]
+        order, codes = sort_by_key(codes)
+        times = times[order]
         heads = np.ones(len(order), np.bool_)
         heads[1:] = codes[1:] != codes[:-1]
         if forget is not None and len(order):
             heads[1:] |= _breaks(order, codes, times, forget, earlier)
-        numbers = np.cumsum(heads) - 1
-        places = np.flatnonzero(heads)
-        ends = np.append(places[1:], len(order))
-        return Stretches(order, codes, times, numbers, places[numbers], ends[numbers])
+        starts = np.flatnonzero(heads)
+        ends = np.append(starts[1:], len(order)) if len(order) else starts
+        each = np.arange(len(starts)), starts, ends
+        return Stretches(order, codes, times, *(np.repeat(one, ends - starts) for one in each))
 
     def __len__(self) -> int:
         return len(self.order)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.how_many import require_how_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,7 @@ class Top(Aggregate):
 
     def __post_init__(self) -> None:
         Aggregate.__post_init__(self)
-        given: object = self.n
-        if not isinstance(given, int) or given < 1:
-            raise SpecError(
-                f"Top: `n` ({self.n!r}) must be a whole number from 1 up; an empty list says nothing. "
-                "Use top('price', 10)."
-            )
+        require_how_many("Top", self.n, "top('price', 10)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.how_many import require_how_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,7 @@ class HeavyHitters(Aggregate):
 
     def __post_init__(self) -> None:
         Aggregate.__post_init__(self)
-        if self.n < 1:
-            raise SpecError(
-                f"HeavyHitters: `n` ({self.n}) must be at least 1; an empty list says nothing. "
-                "Use heavy_hitters('product', 10)."
-            )
+        require_how_many("HeavyHitters", self.n, "heavy_hitters('product', 10)")
 
 
 def approx_count_distinct(column: str) -> ApproxCountDistinct:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.how_many import require_how_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,7 @@ class TopByKey(Aggregate):
 
     def __post_init__(self) -> None:
         Aggregate.__post_init__(self)
-        if self.n < 1:
-            raise SpecError(
-                f"TopByKey: `n` ({self.n}) must be at least 1; an empty list says nothing. "
-                "Use top_by_key('product', 'price', 10)."
-            )
+        require_how_many("TopByKey", self.n, "top_by_key('product', 'price', 10)")
         if self.key == self.column:
             raise SpecError(
                 f"TopByKey: key and value are both `{self.key}`, so no value could replace another. "

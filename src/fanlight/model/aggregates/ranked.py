@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.how_many import require_how_many
 from fanlight.model.order_by import OrderBy
 
 TopBy = str | OrderBy | Sequence[str | OrderBy]
@@ -29,12 +30,7 @@ class TopRows(Aggregate):
 
     def __post_init__(self) -> None:
         Aggregate.__post_init__(self)
-        given: object = self.n
-        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-            raise SpecError(
-                f"top: `n` ({self.n!r}) must be a whole number from 1 up; of no rows there is nothing to say. "
-                "Use top(10, by='price')."
-            )
+        require_how_many("top", self.n, "top(10, by='price')")
         if not self.order:
             raise SpecError("top: nothing is named to go by. Name a column, as in top(10, by='price').")
         names = [one.column for one in self.order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fanlight.model.join.sides import Side
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.preparation import Intake, Preparation, Sided
 
@@ -12,7 +13,13 @@ def sided_intakes(spec: JoinSpec) -> dict[str, Intake]:
     names = tuple(side.name for side in sides)
     return {
         side.name: Intake(
-            Preparation((Sided(side.name, names, side.time, side.unit, side.keys),)), side.time, None, side.unit
+            Preparation((sided(side, names, says_op=spec.changes is not None),)), side.time, None, side.unit
         )
         for side in sides
     }
+
+
+def sided(side: Side, names: tuple[str, ...], *, says_op: bool) -> Sided:
+    """What makes records of a side records of the join; `names` are those of both sides."""
+    op = None if side.changes is None else side.changes.op
+    return Sided(side.name, names, side.time, side.unit, side.keys, says_op, op)

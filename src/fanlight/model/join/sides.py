@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
+from fanlight.model.changes import Changes
+from fanlight.model.stream_spec import LATER
 from fanlight.model.time.unit import TimeUnit
 
 TIME = "time"
 """The column with the time of a record of either side, as microseconds, before it is judged."""
 INPUT = "input"
 """The column that says of a record from which side it came."""
+TABLE_TIME = "table.time"
+"""The column of times of a table that has none: all its rows are valid from the start of time. It is never shown."""
 KEY = "key."
 """What the columns of keys begin with, of either side: then comes the number of the key."""
+JOINED_TIME = "joined_time"
+"""The column of joined rows that has the lesser or the greater of their two times, where one of these is their time."""
+
+Stamp = Literal["left", "right", "least", "greatest"]
+"""Whose time is the time of a joined row: that of one side, or the lesser or greater of those that it has."""
+BOTH: tuple[Stamp, ...] = ("least", "greatest")
+"""The stamps that look at both times."""
 
 
 class JoinType(Enum):
@@ -49,3 +61,5 @@ class Side:
     time: str
     unit: TimeUnit | None = None
     keys: tuple[str, ...] = ()
+    changes: Changes | None = field(default=None, metadata=LATER)
+    """How its records change earlier ones. None: every record is a row of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
@@ -73,7 +74,7 @@ class ColumnFunction(RowFunction):
     """Whether rows without a value are passed over."""
 
     def __post_init__(self) -> None:
-        word = _word(self)
+        word = word_of(self)
         column: object = self.column
         if not isinstance(column, str) or not column:
             raise SpecError(f"{word}: {self.column!r} is no column name. Name one, as in {word}('price').")
@@ -236,7 +237,10 @@ def last_value(column: str, *, ignore_nulls: bool = False) -> LastValue:
     return LastValue(column, 1, ignore_nulls)
 
 
-def _word(function: ColumnFunction) -> str:
-    return {"Lag": "lag", "Lead": "lead", "NthValue": "nth_value", "LastValue": "last_value"}.get(
-        type(function).__name__, "over"
-    )
+def word_of(function: RowFunction) -> str:
+    """What users call a function.
+
+    >>> word_of(RowNumber())
+    'row_number'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(function).__name__).lower()

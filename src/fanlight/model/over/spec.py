@@ -22,6 +22,7 @@ from fanlight.model.over.functions import (
     Rank,
     RowFunction,
     RowNumber,
+    word_of,
 )
 from fanlight.model.over.modes import refusals
 from fanlight.model.stream_spec import LATER, StreamSpec
@@ -249,7 +250,7 @@ class OverSpec(StreamSpec):
         """What needs `forget`, in words; empty if nothing does."""
         for one in self.new_columns:
             if isinstance(one.function, (*_COUNTING, Lag, Lead)) and within(one.function) is None:
-                return f"{type(one.function).__name__.lower()} ({one.name})"
+                return f"{word_of(one.function)} ({one.name})"
             if one.frame.is_unbounded or one.frame.rows_before or one.frame.rows_after:
                 return f"a frame of {one.frame} ({one.name})"
         return ""
@@ -264,8 +265,8 @@ class OverSpec(StreamSpec):
             )
         if isinstance(one.function, Aggregate) and one.function.needs_complete_panes:
             raise SpecError(
-                f"over: {one.name} is a function of all rows of a window, which is called once for it, and a frame is "
-                "there for every row. Say window(…).agg(…), or fold(…) over the frame."
+                f"over: {one.name} is a function of all rows of a window, and here rows have none. Say "
+                "window(…).agg(…), window(…).over(…) for its value beside each row, or fold(…) over the frame."
             )
         if isinstance(one.function, NthValue) and one.frame.is_unbounded and not self.by:
             raise SpecError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.composed import Composite
 from fanlight.model.continuation import WINDOW_END, WINDOW_START, Continuation
 from fanlight.model.over.frame import Frame, RangeFrame, SessionFrame
 from fanlight.model.over.functions import RowFunction
@@ -79,6 +80,11 @@ class WindowedOverSpec(StreamSpec):
         return (*BOUNDS, *self.keys, self.rows)
 
     @property
+    def whole_records(self) -> tuple[str, ...]:
+        """The lists of records."""
+        return (self.rows,)
+
+    @property
     def goes_by_time(self) -> bool:
         """Whether partitions are in the order of event times; otherwise of columns, of positions, of arrival."""
         return not self.order and self.has_times
@@ -135,6 +141,11 @@ class WindowedOverSpec(StreamSpec):
 
     def _check(self, one: Computed) -> None:
         require_computed(one)
+        if self.order and isinstance(one.function, Composite) and one.function.needs_complete_panes:
+            raise SpecError(
+                f"over: {one.name} has a function of complete rows among others that go by time, and these partitions "
+                "are in another order. Add the function by itself, as in add(found=batch(…))."
+            )
         by_length = isinstance(one.frame, SessionFrame) or (isinstance(one.frame, RangeFrame) and one.frame.has_lengths)
         if (by_length or within(one.function) is not None) and not self.goes_by_time:
             raise SpecError(

@@ -35,6 +35,11 @@ _ISO = re.compile(
     r"(?:T(?:(?P<h>\d+)H)?(?:(?P<min>\d+)M)?(?:(?P<s>\d+)(?:\.(?P<fraction>\d{1,6}))?S)?)?"
 )
 
+_CAPITAL_M = re.compile(r"\d\s*M(?![a-zA-Zµ])")
+"""A month in one notation, a minute in another."""
+
+_CALENDAR = ("month", "quarter", "year")
+
 _FOREVER = 2**63 - 1
 
 
@@ -76,8 +81,8 @@ Use us, ms, s, min, h, d or w, as in '10 minutes', or ISO 8601 as in 'PT10M'.
         return self.micros == _FOREVER
 
     def __str__(self) -> str:
-        if self.is_forever:
-            return "forever"
+        if abs(self.micros) == _FOREVER:
+            return "forever" if self.is_forever else "-forever"
         for unit, micros in reversed(_MICROS.items()):
             if self.micros % micros == 0 and self.micros:
                 return f"{self.micros // micros} {unit}"
@@ -109,9 +114,14 @@ def _parse(text: str) -> int:
     if body.startswith(("-", "+")):
         body, sign = body[1:].lstrip(), -1 if body[0] == "-" else 1
     if body.lower() == "forever":
-        return _FOREVER
+        return sign * _FOREVER
     if body.startswith("P"):
         return sign * _parse_iso(body, text)
+    if _CAPITAL_M.search(body):
+        raise SpecError(
+            f"Duration: 'M' in {text!r} may be a month or a minute. Write 'min' for minutes, as in '5 min'; months "
+            "have no fixed length, and fl.calendar('month') is for windows of months."
+        )
     return sign * _parse_parts(body.lower(), text)
 
 
@@ -120,7 +130,8 @@ def _parse_iso(body: str, text: str) -> int:
     if match is None or not any(match.groups()):
         raise SpecError(
             f"Duration: {text!r} is not an ISO 8601 duration of weeks, days, hours, minutes and "
-            "seconds. Write it as in 'PT10M' or '10 minutes'; months have no fixed length."
+            "seconds. Write it as in 'PT10M' or '10 minutes'; months and years have no fixed length: for windows of "
+            "these use fl.calendar('month')."
         )
     micros = sum(int(match[unit] or 0) * _MICROS[unit] for unit in ("w", "d", "h", "min", "s"))
     return micros + int((match["fraction"] or "0").ljust(6, "0"))
@@ -133,6 +144,12 @@ def _parse_parts(body: str, text: str) -> int:
         if match is None:
             break
         whole, fraction, unit = match.groups()
+        if unit.removesuffix("s") in _CALENDAR:
+            raise SpecError(
+                f"Duration: {unit!r} in {text!r} has no fixed length. For windows of months, quarters or years use "
+                f"fl.calendar({unit.removesuffix('s')!r}), with a zone if need be; for a length of time, days, as in "
+                "'30 days'."
+            )
         if unit not in _UNITS:
             raise SpecError(
                 f"Duration: {unit!r} in {text!r} is not a unit. Use us, ms, s, min, h, d or w, "

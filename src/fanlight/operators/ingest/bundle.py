@@ -87,7 +87,8 @@ class Bundle:
         """The records from `start` up to `end`; pre-aggregated records belong to the first part."""
         watermarks = self.watermarks[start:end] if len(self.watermarks) > 1 else self.watermarks
         whole = self.batch.slice(start, end - start), self.times[start:end], watermarks
-        return Bundle(*whole, self.first + start, None if start else self.preaggregated)
+        deletes = None if self.deletes is None else self.deletes[start:end]
+        return Bundle(*whole, self.first + start, None if start else self.preaggregated, deletes)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:

@@ -6,7 +6,7 @@ import difflib
 
 import pyarrow as pa
 
-from fanlight.errors import InputError
+from fanlight.errors import InputError, SpecError
 from fanlight.kernels.plain_type import plain_type
 
 
@@ -20,6 +20,15 @@ def require_column(schema: pa.Schema, name: str) -> None:
     near = difflib.get_close_matches(name, schema.names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise InputError(f"Column {name!r} is not in the input, which has {', '.join(schema.names) or 'none'}.{hint}")
+
+
+def field_of(schema: pa.Schema, name: str, word: str = "select") -> pa.Field:
+    """A column by its name; a `SpecError` of what asks for it, `word`, if it is not there."""
+    try:
+        require_column(schema, name)
+    except InputError as problem:
+        raise SpecError(f"{word}: {problem}") from None
+    return schema.field(name)
 
 
 def plain(column: pa.Array) -> pa.Array:

@@ -198,16 +198,21 @@ def _told(value: object) -> Any:
     return value
 
 
-def with_types(known: pa.Schema, came: pa.Schema, used: Sequence[str], *, inside: bool = False) -> pa.Schema:
+def with_types(
+    known: pa.Schema, came: pa.Schema, used: Sequence[str], *, inside: bool = False, whole: Sequence[str] = ()
+) -> pa.Schema:
     """The known columns; one without a type that nobody uses has the type it came with now.
 
-    With `inside`, so have the fields of structs.
+    With `inside`, so have the fields of structs; and those of the columns `whole`, although they are used, which have
+    whole records or lists of them.
 
     >>> known, came = (pa.schema({"o": pa.struct({"v": kind})}) for kind in (pa.null(), pa.int64()))
     >>> with_types(known, came, (), inside=True).field("o").type
     StructType(struct<v: int64>)
     """
     for i, field in enumerate(known):
+        if field.name in whole and field.name in came.names:
+            known = known.set(i, field.with_type(_typed_inside(field.type, came.field(field.name).type)))
         if field.name in used or field.name not in came.names:
             continue
         now = came.field(field.name).type
@@ -217,3 +222,12 @@ def with_types(known: pa.Schema, came: pa.Schema, used: Sequence[str], *, inside
             fields = with_types(pa.schema(list(field.type)), pa.schema(list(now)), (), inside=True)
             known = known.set(i, field.with_type(pa.struct(list(fields))))
     return known
+
+
+def _typed_inside(known: pa.DataType, came: pa.DataType) -> pa.DataType:
+    """A struct, or a list of them, whose fields without a type have that with which they came."""
+    if pa.types.is_list(known) and pa.types.is_list(came):
+        return pa.list_(known.value_field.with_type(_typed_inside(known.value_type, came.value_type)))
+    if not (pa.types.is_struct(known) and pa.types.is_struct(came)):
+        return known
+    return pa.struct(list(with_types(pa.schema(list(known)), pa.schema(list(came)), (), inside=True)))

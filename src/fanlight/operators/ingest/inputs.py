@@ -230,7 +230,7 @@ class Watermarks:
         return self._reached
 
     def by_input(self, *, ends: bool = False) -> dict[str, Timestamp]:
-        """The watermark of each input: its own; that of all together for one that is idle, or if the greatest counts.
+        """The watermark of each input: its own; that of all together for one that is idle, unless the greatest counts.
 
         With `ends` all have ended. None goes back: `since` has the last answer.
         """
@@ -240,10 +240,9 @@ class Watermarks:
         together, active = self.current, self._active()
         for name, entry in self._inputs.items():
             own = START_OF_TIME if entry.watermark is None else entry.watermark
-            waits = self._rule.combine is Combine.MIN and name in active
-            self._since[name] = max(
-                self._since.get(name, START_OF_TIME), own if waits or own == END_OF_TIME else max(own, together)
-            )
+            follows = self._rule.combine is Combine.MIN and name not in active
+            reached = max(own, together) if follows and own != END_OF_TIME else own
+            self._since[name] = max(self._since.get(name, START_OF_TIME), reached)
         return dict(self._since)
 
     @property

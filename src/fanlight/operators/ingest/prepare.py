@@ -12,8 +12,7 @@ import pyarrow as pa
 from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools
 from fanlight.kernels.plain_type import plain_type
-from fanlight.kernels.times import Fault
-from fanlight.model.join.sides import KEY, TIME
+from fanlight.kernels.repeat_text import repeat_text
 from fanlight.model.preparation import (
     Extract,
     Intake,
@@ -27,10 +26,10 @@ from fanlight.model.preparation import (
     text_of,
 )
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
-from fanlight.operators.accounting import INPUT
-from fanlight.operators.ingest.bundle import TimeReader, times_in, without_views
-from fanlight.operators.ingest.columns import plain, require_column
+from fanlight.operators.ingest.bundle import TimeReader, without_views
+from fanlight.operators.ingest.columns import field_of, require_column
 from fanlight.operators.ingest.expressions import Evaluator
+from fanlight.operators.ingest.siding import Siding
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +187,7 @@ def _runner(step: PreparationStep) -> _Step:
         case WholeRow():
             return _Wrapping(step)
         case Sided():
-            return _Siding(step)
+            return Siding(step)
 
 
 class _Filter:
@@ -227,7 +226,7 @@ class _Projection:
         if self._known is None or not self._known[0].equals(schema):
             types = iter(self._evaluator.types(schema))
             fields = [
-                _field(schema, source).with_name(name) if isinstance(source, str) else pa.field(name, next(types))
+                field_of(schema, source).with_name(name) if isinstance(source, str) else pa.field(name, next(types))
                 for name, source in self._columns
             ]
             self._known = schema, pa.schema(fields)
@@ -300,8 +299,8 @@ class _Extraction:
 class _Tagging:
     def __init__(self, tag: Tag) -> None:
         self._column = tag.column
-        self._value = pa.scalar(tag.value, pa.string())
-        self._told = pa.repeat(self._value, 0)
+        self._word = tag.value
+        self._told = repeat_text(self._word, 0)
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
         if self._column in schema.names:
@@ -314,7 +313,7 @@ class _Tagging:
     def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
         schema = self.schema_of(batch.schema)
         if len(self._told) < len(batch):  # the longest is kept: every bundle has the same words
-            self._told = pa.repeat(self._value, len(batch))
+            self._told = repeat_text(self._word, len(batch))
         return pa.RecordBatch.from_arrays([*batch.columns, self._told.slice(0, len(batch))], schema=schema), None
 
 
@@ -325,7 +324,7 @@ class _Wrapping:
         self._without = whole.without
 
     def schema_of(self, schema: pa.Schema) -> pa.Schema:
-        kept = list(schema) if self._keeps is None else [_field(schema, name, "window") for name in self._keeps]
+        kept = list(schema) if self._keeps is None else [field_of(schema, name, "window") for name in self._keeps]
         if any(field.name == self._name for field in kept):
             raise SpecError(
                 f"window: a column is called {self._name!r}, and the whole record is called so here. Give that column "
@@ -347,48 +346,6 @@ class _Wrapping:
 
 def _decoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column if column.type == kind else column.cast(kind)
-
-
-class _Siding:
-    def __init__(self, sided: Sided) -> None:
-        self._sided = sided
-
-    def schema_of(self, schema: pa.Schema) -> pa.Schema:
-        sided = self._sided
-        _field(schema, sided.time, "join")
-        keys = [
-            pa.field(f"{KEY}{number}", plain_type(_field(schema, name, "join").type))
-            for number, name in enumerate(sided.keys)
-        ]
-        whole = pa.struct(list(schema))
-        sides = [pa.field(name, whole if name == sided.side else pa.null()) for name in sided.sides]
-        return pa.schema([pa.field(TIME, pa.int64()), *keys, *sides, pa.field(INPUT, pa.string())])
-
-    def run(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools | None]:
-        sided, rows = self._sided, len(batch)
-        schema = self.schema_of(batch.schema)
-        whole = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
-        sides = [whole if name == sided.side else pa.nulls(rows) for name in sided.sides]
-        keys = [plain(batch.column(name)) for name in sided.keys]
-        columns = [_as_micros(batch, sided), *keys, *sides, pa.repeat(pa.scalar(sided.side), rows)]
-        return pa.RecordBatch.from_arrays(columns, schema=schema), None
-
-
-def _as_micros(batch: pa.RecordBatch, sided: Sided) -> pa.Array:
-    """The times of records as microseconds; one out of range stays out of range, and one that is missing null."""
-    times, faults = times_in(batch, sided.time, sided.unit)
-    if not faults.any():
-        return pa.array(times)
-    kept = np.where(faults == 0, times, np.iinfo(np.int64).min)
-    return pa.array(kept, mask=faults == Fault.NULL)
-
-
-def _field(schema: pa.Schema, name: str, word: str = "select") -> pa.Field:
-    try:
-        require_column(schema, name)
-    except InputError as problem:
-        raise SpecError(f"{word}: {problem}") from None
-    return schema.field(name)
 
 
 def _within(kept: Bools, stayed: Bools) -> Bools:

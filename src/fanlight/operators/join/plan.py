@@ -11,16 +11,20 @@ import pyarrow.compute as pc
 
 from fanlight.errors import InputError, SpecError
 from fanlight.kernels.grouping.groups import Bools, Ints, check_key
+from fanlight.kernels.join.equal_keys import equal, equal_at
 from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.row_hashes import row_hashes
-from fanlight.model.join.sides import Side
+from fanlight.model.join.sides import BOTH, JOINED_TIME, Side, Stamp
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.preparation import text_of
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.ingest.conform import is_alike
 from fanlight.operators.ingest.expressions import Evaluator
+from fanlight.operators.join.changed_log import require_told_apart
 from fanlight.operators.join.side_log import SideRows
 from fanlight.operators.sort.gather import require_movable
+
+_TIMES = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,15 @@ class RowPairs:
     def take(self, places: Ints) -> RowPairs:
         """These pairs, in this order."""
         return RowPairs(self.lefts, self.rights, self.left[places], self.right[places])
+
+    @staticmethod
+    def together(parts: list[RowPairs]) -> RowPairs:
+        """The pairs of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        lefts, left = _united([(part.lefts, part.left) for part in parts])
+        rights, right = _united([(part.rights, part.right) for part in parts])
+        return RowPairs(lefts, rights, left, right)
 
 
 @dataclass(frozen=True)
@@ -64,6 +77,8 @@ class JoinPlan:
         left, right = (_own(schema, side) for side in (spec.left, spec.right))
         for field in [*left, *right]:
             require_movable(field.name, field.type)
+        for side, own_columns in ((spec.left, left), (spec.right, right)):
+            require_told_apart(own_columns, side)
         for own, other in zip(spec.left.keys, spec.right.keys, strict=True):
             if left and right:
                 _require_comparable(own, left.field(own).type, other, right.field(other).type)
@@ -99,22 +114,46 @@ class JoinPlan:
                 place = self.left.get_field_index(own)
                 kind = self.result.field(place).type
                 left[place] = pc.coalesce(left[place].cast(kind), right[other].cast(kind))
-        others = [column for name, column in right.items() if name not in self.spec.right.keys]
-        return pa.RecordBatch.from_arrays([*left, *others], schema=self.result)
+        others = [column for name, column in right.items() if name not in self.spec.unshown]
+        stamps = [_stamps(self.spec.stamp, pairs)] if self.spec.stamp in BOTH else []
+        return pa.RecordBatch.from_arrays([*left, *others, *stamps], schema=self.result)
+
+    def keys_of(self, rows: SideRows, *, left: bool) -> list[pa.Array]:
+        """The keys of rows of a side, in the types that both sides are compared by."""
+        side, schema = (self.spec.left, self.left) if left else (self.spec.right, self.right)
+        kinds = [self.schema.field(name).type for name in self.spec.keys]
+        if not schema:  # of this side nothing has come
+            return [pa.nulls(0, kind) for kind in kinds]
+        places = [schema.get_field_index(name) for name in side.keys]
+        return [plain(rows.columns[place]).cast(kind) for place, kind in zip(places, kinds, strict=True)]
+
+    def has_keys(self, rows: SideRows, *, left: bool) -> Bools:
+        """Which rows of a side can have a match at all: those without a null among their keys."""
+        side, schema = (self.spec.left, self.left) if left else (self.spec.right, self.right)
+        fine = np.ones(len(rows), np.bool_)
+        for name in side.keys if len(rows) else ():
+            column = rows.columns[schema.get_field_index(name)]
+            if column.null_count:
+                fine &= column.is_valid().to_numpy(zero_copy_only=False)
+        return fine
+
+    def same_keys(self, these: SideRows, those: SideRows) -> Bools:
+        """Which of these right rows have the key of the one in the same place among those."""
+        same = np.ones(len(these), np.bool_)
+        for name in self.spec.right.keys:
+            place = self.right.get_field_index(name)
+            same &= equal(plain(these.columns[place]), plain(those.columns[place]))
+        return same
 
     def meets(self, pairs: RowPairs) -> Bools:
         """Which pairs have equal keys, and meet the condition."""
         fine = np.ones(len(pairs), np.bool_)
         if not len(pairs):
             return fine
-        for key, own, other in zip(self.spec.keys, self.spec.left.keys, self.spec.right.keys, strict=True):
-            kind = self.schema.field(key).type
-            these, those = (
-                plain(rows.columns[schema.get_field_index(name)]).cast(kind)
-                for rows, schema, name in ((pairs.lefts, self.left, own), (pairs.rights, self.right, other))
-            )
+        sides = self.keys_of(pairs.lefts, left=True), self.keys_of(pairs.rights, left=False)
+        for these, those in zip(*sides, strict=True):
             if not self.is_exact or these.null_count or those.null_count:
-                fine &= _equal(these.take(pa.array(pairs.left)), those.take(pa.array(pairs.right)))
+                fine &= equal_at(these, those, pairs.left, pairs.right)
         return fine if self.spec.where is None else fine & self._condition(pairs)
 
     def _condition(self, pairs: RowPairs) -> Bools:
@@ -145,6 +184,18 @@ class JoinPlan:
             )
 
     @cached_property
+    def result_with_op(self) -> pa.Schema:
+        """The columns of a joined row, and what it does, where rows are taken back."""
+        assert self.spec.op is not None
+        if self.spec.op in self.result.names:
+            raise InputError(
+                f"join: joined rows have a column {self.spec.op!r}, and the result says there what each row does. Give "
+                f"that column another name, as in select(…, kind={self.spec.op!r}); or, if it says what a record does "
+                f"to the rows before it, declare it, as in stream(…, op={self.spec.op!r})."
+            )
+        return self.result.append(pa.field(self.spec.op, pa.string()))
+
+    @cached_property
     def _readable(self) -> dict[str, tuple[bool, int]]:
         """What a condition can read: the joined columns, and those of each side by its name; whose, and which."""
         spec, found = self.spec, {name: (True, number) for number, name in enumerate(self.left.names)}
@@ -161,6 +212,28 @@ class JoinPlan:
         return Evaluator("join: where", (("", self.spec.where.expression),))
 
 
+def _united(parts: list[tuple[SideRows, Ints]]) -> tuple[SideRows, Ints]:
+    """The rows of one side of several parts as one table, and the places there. Of many rows, those with a pair go in.
+
+    Parts often have the same rows, which go in once.
+    """
+    tables: list[SideRows] = []
+    starts: dict[int, int] = {}
+    places, count = [], 0
+    for rows, found in parts:
+        if len(rows) > len(found) and found.min(initial=0) >= 0:
+            tables.append(rows.take(found))
+            places.append(np.arange(count, count + len(found)))
+            count += len(found)
+            continue
+        if id(rows) not in starts:
+            tables.append(rows)
+            starts[id(rows)] = count
+            count += len(rows)
+        places.append(np.where(found < 0, -1, found + starts[id(rows)]))
+    return SideRows.concat(tables), np.concatenate(places)
+
+
 def _own(schema: pa.Schema, side: Side) -> pa.Schema:
     kind = schema.field(side.name).type
     return pa.schema(list(kind)) if pa.types.is_struct(kind) else pa.schema([])
@@ -175,9 +248,7 @@ def _joined(spec: JoinSpec, schema: pa.Schema, left: pa.Schema, right: pa.Schema
     if spec.how.of_left_only:
         return left
     taken = {spec.left.time, *spec.left.keys, *left.names}
-    others = [
-        field.with_name(spec.right_name(field.name, taken)) for field in right if field.name not in spec.right.keys
-    ]
+    others = [field.with_name(spec.right_name(field.name, taken)) for field in right if field.name not in spec.unshown]
     for key, own, other in zip(spec.keys, spec.left.keys, spec.right.keys, strict=True):
         if not right:
             continue
@@ -186,6 +257,8 @@ def _joined(spec: JoinSpec, schema: pa.Schema, left: pa.Schema, right: pa.Schema
             left = left.append(pa.field(own, kind))
         elif spec.how.pads_right and left.field(own).type != kind:
             left = left.set(left.get_field_index(own), pa.field(own, schema.field(key).type))
+    if spec.stamp in BOTH:
+        others.append(pa.field(JOINED_TIME, _TIMES))
     names = [*left.names, *(field.name for field in others)]
     for name in names:
         if names.count(name) > 1:
@@ -214,12 +287,16 @@ def _taken(rows: SideRows, places: Ints) -> list[pa.Array]:
     return [column.take(wanted) for column in rows.columns]
 
 
-def _equal(these: pa.Array, those: pa.Array) -> Bools:
-    """Which values are equal as SQL compares keys: a null equals nothing; NaN equals NaN."""
-    if pa.types.is_null(these.type):
-        return np.zeros(len(these), np.bool_)
-    same = pc.equal(these, those).fill_null(False)
-    if pa.types.is_floating(these.type):
-        same = pc.or_(same, pc.and_(pc.is_nan(these), pc.is_nan(those)).fill_null(False))
-    found: Bools = same.to_numpy(zero_copy_only=False)
-    return found
+def _stamps(stamp: Stamp, pairs: RowPairs) -> pa.Array:
+    """The lesser or the greater of the times of pairs; where one is missing, the other."""
+    sides = ((pairs.lefts, pairs.left), (pairs.rights, pairs.right))
+    times = [pa.array(numbers_at(rows.times, places), mask=places < 0) for rows, places in sides]
+    pick = pc.min_element_wise if stamp == "least" else pc.max_element_wise
+    return pick(*times).cast(_TIMES)
+
+
+def numbers_at(column: Ints, places: Ints) -> Ints:
+    """The numbers at these places; 0 where there is none: such a row stands alone, and nothing is compared with it."""
+    if not len(column):
+        return np.zeros(len(places), np.int64)
+    return np.where(places < 0, 0, column[np.maximum(places, 0)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +33,10 @@ class SideRows(Columnar):
 
     def by_key(self) -> SideRows:
         """The same rows by key, then by time, then as they came."""
-        order = sort_by_key_time(self.codes, self.times).order
-        return self if len(order) < 2 or (order[1:] > order[:-1]).all() else self.take(order)
+        codes, times = self.codes, self.times
+        if ((codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (times[1:] >= times[:-1]))).all():
+            return self
+        return self.take(sort_by_key_time(codes, times).order)
 
 
 class SideLog:
@@ -44,10 +46,14 @@ class SideLog:
     much smaller than itself, so there are few of them, and a row is written a few times at most.
     """
 
-    def __init__(self, store: ChunkStore, space: str, own: pa.Schema) -> None:
+    def __init__(
+        self, store: ChunkStore, space: str, own: pa.Schema, thinned: Callable[[SideRows], SideRows] | None = None
+    ) -> None:
+        """A log in a space of the store. Where chunks become one, only those rows are kept that `thinned` leaves."""
         numbers = [pa.field(name, pa.int64()) for name in ("time", "came", "code")]
         self._stored = pa.schema([*numbers, *(field.with_name(_OWN + field.name) for field in own)])
         self._log = ChunkLog(store, space)
+        self._thinned = thinned
 
     def append(self, rows: SideRows) -> None:
         """Keep rows, which are sorted by key and time."""
@@ -57,10 +63,11 @@ class SideLog:
         for part in reversed(self._log.slices.tolist()):
             (_, chunks) = self._log.read([part])
             size = sum(map(len, chunks))
-            if size > 2 * len(rows) or size + len(rows) > _LARGE:
+            if size > 2 * len(rows) or (self._thinned is None and size + len(rows) > _LARGE):
                 break
             merged = SideRows.concat([*map(self._rows, chunks), rows])
             rows, latest = merged.take(np.lexsort([merged.came, merged.times, merged.codes])), max(latest, part)
+            rows = rows if self._thinned is None else self._thinned(rows)
             self._log.retire([part])
         self._log.append(np.full(len(rows), latest), self._chunk(rows))
 
@@ -75,10 +82,35 @@ class SideLog:
         found = [rows.where((rows.times >= low) & (rows.times < high)) for rows in self.since(low)]
         return SideRows.concat(found) if found else self._rows(in_one([], self._stored))
 
+    def due(self, low: Timestamp, high: Timestamp) -> tuple[SideRows, Ints]:
+        """Rows, and the places of those among them that are from `low` up to, not including, `high`.
+
+        Where these are most of what is kept, nothing is copied to leave the others out.
+        """
+        chunks = [*self.since(low)] if high > low else []
+        inside = [(chunk.times >= low) & (chunk.times < high) for chunk in chunks]
+        found = sum(map(np.count_nonzero, inside))
+        if not found:
+            return self._rows(in_one([], self._stored)), np.zeros(0, np.int64)
+        if 2 * found < sum(map(len, chunks)):
+            chunks = [chunk.where(mask) for chunk, mask in zip(chunks, inside, strict=True)]
+            return SideRows.concat(chunks), np.arange(found)
+        return SideRows.concat(chunks), np.flatnonzero(np.concatenate(inside))
+
     def retire(self, horizon: Timestamp) -> None:
         """Delete the chunks in which every row is before `horizon`."""
         slices = self._log.slices
         self._log.retire(slices[: np.searchsorted(slices, horizon)].tolist())
+
+    def drop(self, horizon: Timestamp) -> None:
+        """Delete the rows before `horizon`, but for those in chunks that are mostly not."""
+        self.retire(horizon)
+        for part in self._log.slices.tolist():
+            _, chunks = self._log.read([part])
+            rows = SideRows.concat([*map(self._rows, chunks)])
+            kept = rows.times >= horizon
+            if 2 * np.count_nonzero(kept) < len(rows):
+                self._log.replace(part, self._chunk(rows.where(kept)))
 
     def _chunk(self, rows: SideRows) -> pa.RecordBatch:
         numbers = [pa.array(one) for one in (rows.times, rows.came, rows.codes)]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import ClassVar
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fanlight.errors import EngineError
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.join.pair_order import pair_order
 from fanlight.model.join.sides import Side
@@ -13,7 +17,9 @@ from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.operators.accounting import INPUT, Books
 from fanlight.operators.ingest.bundle import Bundle
-from fanlight.operators.join.plan import JoinPlan, RowPairs
+from fanlight.operators.ingest.operations import OperationReader
+from fanlight.operators.join.changed_log import ChangedLog, SideChanges
+from fanlight.operators.join.plan import JoinPlan, RowPairs, numbers_at
 from fanlight.operators.join.side_log import SideLog, SideRows
 from fanlight.operators.operator import Operator, Progress
 from fanlight.state.store import ChunkStore
@@ -22,35 +28,73 @@ from fanlight.state.store import ChunkStore
 class JoinOperator(Operator):
     """The rows of both sides that one shard keeps; subclasses say which pairs are looked for, and when."""
 
+    sorts_left: ClassVar[bool] = True
+    """Whether left rows are sorted by key and time when they come, because somebody looks for them so."""
+
     def __init__(self, plan: JoinPlan, store: ChunkStore, books: Books) -> None:
         self._plan = plan
         self._books = books
-        self._left = SideLog(store, "left", plan.left)
-        self._right = SideLog(store, "right", plan.right)
+        self._reader = OperationReader.of(plan.spec.changes, plan.schema)
+        self._left = _log(store, "left", plan.left, plan.spec.left)
+        self._right = _log(store, "right", plan.right, plan.spec.right)
 
     def take_in(self, bundle: Bundle, progress: Progress) -> int:
-        """Take in the records of both sides; those behind the watermark of their own input are expired."""
+        """Take in the records of both sides; those behind the watermark of their own input are expired.
+
+        Of changes, deletes take their rows back; one that finds none is a dead letter.
+        """
+        if self._reader is not None:
+            bundle = self._reader.read(bundle, self._books)
         came = bundle.first + np.arange(len(bundle))
         of_left = np.asarray(pc.equal(bundle.batch.column(INPUT), self._plan.spec.left.name))
         judged = np.where(
             of_left, self._before(self._plan.spec.left, progress), self._before(self._plan.spec.right, progress)
         )
-        expired = bundle.times < judged
-        if expired.any():
-            self._books.reject(bundle.batch, expired, Reason.EXPIRED, judged)
-            bundle, came, of_left = bundle.where(~expired), came[~expired], of_left[~expired]
-        self._take(
-            self._side(bundle, came, ~of_left, left=False), self._side(bundle, came, of_left, left=True), progress
+        fine = np.ones(len(bundle), np.bool_)
+        for reason, dead in self._faults(bundle.times, judged).items():
+            self._books.reject(bundle.batch, dead, reason, judged)
+            fine &= ~dead
+        if not fine.all():
+            bundle, came, of_left, judged = bundle.where(fine), came[fine], of_left[fine], judged[fine]
+        rights, lefts = (
+            self._changes(own, numbers, left=left)
+            for own, numbers, left in zip(*_parted(bundle, came, of_left), (False, True), strict=True)
         )
-        return len(bundle)
+        if len(rights.gone) or len(lefts.gone):
+            self._take_back(rights.gone, lefts.gone, progress)
+        self._take(rights.fresh, lefts.fresh, progress)
+        if rights.finds is None and lefts.finds is None:
+            return len(bundle)
+        finds = np.ones(len(bundle), np.bool_)
+        for mask, side in ((~of_left, rights), (of_left, lefts)):
+            finds[mask] = True if side.finds is None else side.finds
+        self._books.reject(bundle.batch, ~finds, Reason.NO_SUCH_ROW, judged)
+        return int(np.count_nonzero(finds))
 
+    def _faults(self, times: Ints, judged: Ints) -> dict[Reason, Bools]:
+        """Which records cannot be used, by reason, none for two; `judged` is the watermark of each one's own input."""
+        return {Reason.EXPIRED: times < judged}
+
+    @abstractmethod
     def _take(self, rights: SideRows, lefts: SideRows, progress: Progress) -> None:
-        """Take in rows of both sides, each by key and time."""
-        raise NotImplementedError
+        """Take in rows of both sides, each by key and time; left ones as they came, if they are not to be sorted."""
 
-    def _side(self, bundle: Bundle, came: Ints, mask: Bools, *, left: bool) -> SideRows:
+    def _take_back(self, rights: SideRows, lefts: SideRows, progress: Progress) -> None:
+        """Take rows of both sides back, each by key and time, before others are taken in."""
+        raise EngineError("join: this join takes no changes, and rows of it cannot be taken back.")
+
+    def _changes(self, own: Bundle, came: Ints, *, left: bool) -> SideChanges:
+        """What the records of a side do to its rows, from the part of the bundle that it has."""
+        rows, log = self._side(own, came, left=left), self._left if left else self._right
+        if own.deletes is None or not own.deletes.any():
+            rows = rows if left and not self.sorts_left else rows.by_key()
+            return SideChanges(rows, self._nothing(left=left), None)
+        assert isinstance(log, ChangedLog)  # records of other sides insert rows
+        return log.settle(rows, own.deletes)
+
+    def _side(self, own: Bundle, came: Ints, *, left: bool) -> SideRows:
+        """The rows of a side as they came, from the part of the bundle that it has."""
         plan = self._plan
-        own = bundle.where(mask)
         whole = own.batch.column((plan.spec.left if left else plan.spec.right).name)
         schema = plan.left if left else plan.right
         columns = whole.flatten() if pa.types.is_struct(whole.type) else []
@@ -59,7 +103,7 @@ class JoinOperator(Operator):
             for column, field in zip(columns, schema, strict=True)
         ]
         keys = [own.batch.column(name) for name in plan.spec.keys]
-        return SideRows(own.times, came[mask], plan.codes(keys, len(own)), columns).by_key()
+        return SideRows(own.times, came, plan.codes(keys, len(own)), columns)
 
     def _before(self, side: Side, progress: Progress) -> Timestamp:
         """The watermark that records of a side are judged by."""
@@ -81,16 +125,10 @@ class JoinOperator(Operator):
         """Joined rows in the order of the left rows, then of the right ones: by time, then as they came."""
         if not parts:
             return []
-        batches = [self._plan.rows(pairs) for pairs in parts]
-        sides = [(part.lefts, part.left) for part in parts], [(part.rights, part.right) for part in parts]
-        numbers = [
-            np.concatenate([_at(getattr(rows, field), places) for rows, places in side])
-            for side in sides
-            for field in ("times", "came")
-        ]
-        order = pair_order(*numbers)
-        whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-        return [whole.take(pa.array(order))]
+        pairs = RowPairs.together(parts)
+        sides = (pairs.lefts, pairs.left), (pairs.rights, pairs.right)
+        numbers = [numbers_at(getattr(rows, field), places) for rows, places in sides for field in ("times", "came")]
+        return [self._plan.rows(pairs.take(pair_order(*numbers)))]
 
     def _padded(self, rows: SideRows, *, left: bool) -> list[pa.RecordBatch]:
         """Rows without a match, by time, then as they came."""
@@ -110,11 +148,20 @@ class JoinOperator(Operator):
         return SideRows(empty, empty, empty, [pa.array([], field.type) for field in schema])
 
 
-def _at(column: Ints, places: Ints) -> Ints:
-    """The numbers at these places; 0 where there is none: such a row stands alone, and nothing is compared with it."""
-    if not len(column):
-        return np.zeros(len(places), np.int64)
-    return np.where(places < 0, 0, column[np.maximum(places, 0)])
+def _parted(bundle: Bundle, came: Ints, of_left: Bools) -> tuple[list[Bundle], list[Ints]]:
+    """The records of the right side and of the left one, with their arrival numbers.
+
+    The right ones come first, so mostly a bundle is only cut in two.
+    """
+    rights = len(bundle) - int(np.count_nonzero(of_left))
+    if of_left[:rights].any():
+        return [bundle.where(~of_left), bundle.where(of_left)], [came[~of_left], came[of_left]]
+    return [bundle.part(0, rights), bundle.part(rights, len(bundle))], [came[:rights], came[rights:]]
+
+
+def _log(store: ChunkStore, space: str, own: pa.Schema, side: Side) -> SideLog:
+    """The rows that are kept of a side, which can be taken back if it has changes."""
+    return SideLog(store, space, own) if side.changes is None else ChangedLog(store, space, own, side)
 
 
 def moved(moment: Timestamp, by: int) -> Timestamp:

@@ -83,7 +83,9 @@ class Release:
         return np.append(np.zeros(len(self.context), np.bool_), mask)[self.rows.order]
 
     def _waiting(self, at: Ints) -> Bools:
-        """The rows at these places as a mask of those that wait."""
+        """The rows at these places, which differ, as a mask of those that wait."""
+        if len(at) == len(self.pending):
+            return np.ones(len(at), np.bool_)
         mask = np.zeros(len(self.pending), np.bool_)
         mask[self.rows.order[at] - len(self.context)] = True
         return mask
@@ -91,7 +93,7 @@ class Release:
     @cached_property
     def passed(self) -> Bools:
         """Which of the rows that wait are complete."""
-        return self._waiting(np.flatnonzero(self.complete))
+        return self._asked if self.wanted is None else self._waiting(np.flatnonzero(self.complete))
 
     @cached_property
     def leaving(self) -> Ints:
@@ -115,8 +117,7 @@ class Release:
         for place, computed in enumerate(self.plan.spec.new_columns):
             if isinstance(computed.function, RowFunction):
                 found[place] = self._function(computed, computed.function)
-        taken = pa.array(self._back)
-        columns = [found[place].take(taken) for place in range(len(found))]
+        columns = [self._put_back(found[place]) for place in range(len(found))]
         return columns, {int(self._number_of[row]): told for row, told in outside.items()}
 
     def sees(self, frame: Frame, marked: Bools) -> Bools:
@@ -129,7 +130,16 @@ class Release:
     @cached_property
     def _number_of(self) -> Ints:
         """Of the rows asked for as they lie here: their numbers among those `leaving`."""
-        return (np.cumsum(self._asked) - 1)[self.rows.order[self.at] - len(self.context)]
+        places = self.rows.order[self.at] - len(self.context)
+        return places if len(places) == len(self.pending) else (np.cumsum(self._asked) - 1)[places]
+
+    def _put_back(self, column: pa.Array) -> pa.Array:
+        """Values of the rows asked for as they lie here, in the order of those `leaving`."""
+        if column.null_count or not (pa.types.is_float64(column.type) or pa.types.is_int64(column.type)):
+            return column.take(pa.array(self._back))
+        values = np.empty(len(column), column.type.to_pandas_dtype())
+        values[self._number_of] = column.to_numpy()
+        return pa.array(values)
 
     @cached_property
     def _back(self) -> Ints:

@@ -38,14 +38,19 @@ class NextCarry:
         """Of the complete rows and those before them, those that a later row looks at."""
         release = self._release
         plan, rows = release.plan, release.rows
-        gone = np.flatnonzero(~release.waits | release.complete)
         base = min(release.watermark, int(pending.times.min(initial=END_OF_TIME)))
         if plan.forget is None:  # only times count
-            return self._as_context(gone[(rows.times[gone] >= base - plan.time_before) | self._looked_back_at()[gone]])
+            needed = rows.times >= base - plan.time_before
+            if plan.looks_back:
+                needed |= self._looked_back_at()
+            return self._as_context(np.flatnonzero(needed & (~release.waits | release.complete)))
+        gone = np.flatnonzero(~release.waits | release.complete)
         newest = np.full(release.keys.count, _NONE)
         newest[rows.codes[gone]] = rows.numbers[gone]
         gone = gone[rows.numbers[gone] == newest[rows.codes[gone]]]  # what is over is never looked at again
-        needed = self._looked_back_at()[gone] | (_from_end(rows.codes[gone]) < plan.rows_before)
+        needed = _from_end(rows.codes[gone]) < plan.rows_before
+        if plan.looks_back:
+            needed |= self._looked_back_at()[gone]
         if plan.time_before:
             needed |= rows.times[gone] >= base - plan.time_before
         for name, count in plan.valued_before.items():

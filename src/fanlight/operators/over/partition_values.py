@@ -14,6 +14,7 @@ from fanlight.kernels.over.peers import differs_from_before, ordered_ranks
 from fanlight.kernels.over.row_at import taken_from
 from fanlight.kernels.over.stretches import Stretches
 from fanlight.kernels.times import read_positions
+from fanlight.model.continuation import RECORD
 from fanlight.model.over.functions import (
     ColumnFunction,
     CumeDist,
@@ -84,9 +85,16 @@ class PartitionValues:
     def _aggregated(self, one: FrameAggregates) -> tuple[list[pa.Array], list[dict[int, Any]]]:
         low, high = frame_rows(one.frame, self.rows, self._at)
         names = {name for columns in one.columns for name in columns}
-        values = one.values({name: plain(self.records.column(name)) for name in names})
-        partials = one.aggregation.partial(values, self.times, Groups.alone(len(self._at)), None, self._at)
+        values = one.values({name: self._column(name) for name in names})
+        times = self._at if one.goes_by_order else self.times
+        partials = one.aggregation.partial(values, times, Groups.alone(len(self._at)), None, self._at)
         return frame_values(one, partials, self._at, low, high)
+
+    def _column(self, name: str) -> pa.Array:
+        """A column of the records, or the records themselves."""
+        if name != RECORD:
+            return plain(self.records.column(name))
+        return pa.StructArray.from_arrays(self.records.columns, fields=list(self.records.schema))
 
     def _function(self, computed: Computed, function: RowFunction) -> pa.Array:
         """One value of a row function for each record."""

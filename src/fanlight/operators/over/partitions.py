@@ -15,7 +15,7 @@ from functools import partial
 import pyarrow as pa
 
 from fanlight.kernels.sort_time import check_tie
-from fanlight.model.continuation import WINDOW_END, WINDOW_START
+from fanlight.model.continuation import RECORD, WINDOW_END, WINDOW_START
 from fanlight.model.over.windowed import BOUNDS, WindowedOverSpec
 from fanlight.operators.accounting import Books
 from fanlight.operators.ingest.bundle import Bundle
@@ -43,12 +43,13 @@ class PartitionPlan:
         for name in spec.columns:
             require_column(schema, name)
         records = pa.schema(list(schema.field(spec.rows).type.value_type))
-        worked_on = [name for one in spec.new_columns for name in one.function.columns]
+        with_whole = records.append(pa.field(RECORD, pa.struct(list(records))))  # what a function of whole rows sees
+        worked_on = [name for one in spec.new_columns for name in one.function.columns if name != RECORD]
         for name in (spec.record_time, *(by.column for by in spec.order), *worked_on):
             require_column(records, name)
         for by in spec.order:
-            check_tie(by.column, records.field(by.column).type)
-        outputs, found = bound_columns(spec.new_columns, records)
+            check_tie(by.column, records.field(by.column).type, "over")
+        outputs, found = bound_columns(spec.new_columns, with_whole)
         windows = [schema.field(name) for name in BOUNDS]
         kept = [field for field in records if field.name not in BOUNDS]
         return PartitionPlan(spec, records, pa.schema([*kept, *windows, *outputs]), tuple(found))

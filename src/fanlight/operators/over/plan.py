@@ -8,17 +8,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fanlight.errors import InputError
-from fanlight.kernels.aggregates import MessageReducer, Reducer, bind
+from fanlight.kernels.aggregates import Reducer
 from fanlight.kernels.aggregates.aggregation import Aggregation
-from fanlight.kernels.aggregates.gathered_lists import GatheredLists
-from fanlight.kernels.aggregates.inputs import input_type, input_values
+from fanlight.kernels.aggregates.inputs import input_values
+from fanlight.kernels.aggregates.mergeable import mergeable
 from fanlight.kernels.grouping.groups import check_key
 from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.sort_time import check_tie
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.code import UserBatch
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.firing import FiringTime
-from fanlight.model.over.frame import Frame
+from fanlight.model.over.frame import Frame, SessionFrame
 from fanlight.model.over.functions import ColumnFunction, CumeDist, DenseRank, Lag, LastValue, PercentRank, Rank
 from fanlight.model.over.spec import Computed, OverSpec
 from fanlight.operators.ingest.columns import plain, require_column
@@ -36,6 +37,8 @@ class FrameAggregates:
     places: tuple[int, ...]
     columns: tuple[tuple[str, ...], ...]
     aggregation: Aggregation
+    goes_by_order: bool = False
+    """Whether they see rows in the order of their partition, whatever their times."""
 
     def values(self, columns: Values) -> list[pa.Array | None]:
         """What each aggregate works on."""
@@ -72,7 +75,7 @@ class OverPlan:
         for name in spec.keys:
             check_key(name, schema.field(name).type)
         for by in (*spec.order, *spec.by):
-            check_tie(by.column, schema.field(by.column).type)
+            check_tie(by.column, schema.field(by.column).type, "over")
         for field in schema:
             require_movable(field.name, field.type)
         outputs, found = bound_columns(spec.new_columns, schema)
@@ -124,6 +127,14 @@ class OverPlan:
         return max(one.frame.time_before for one in self.spec.new_columns)
 
     @property
+    def looks_back(self) -> bool:
+        """Whether rows are looked at from afar: those of sessions, and those after the totals of frames that end before
+        their row.
+        """
+        frames = [one.frame for one in self.spec.new_columns]
+        return any(isinstance(one, SessionFrame) or (one.is_unbounded and one.ends_before) for one in frames)
+
+    @property
     def valued_before(self) -> dict[str, int]:
         """By column: how many of the newest released rows with a value in it are kept, whatever their times."""
         needed: dict[str, int] = {}
@@ -146,24 +157,20 @@ class OverPlan:
 def bound_columns(columns: Sequence[Computed], schema: pa.Schema) -> tuple[list[pa.Field], list[FrameAggregates]]:
     """The new columns over rows of `schema`, and the kernels of the aggregates among them, frame by frame."""
     outputs = []
-    groups: dict[Frame, list[tuple[int, tuple[str, ...], Reducer]]] = {}
+    groups: dict[tuple[Frame, bool], list[tuple[int, tuple[str, ...], Reducer]]] = {}
     for place, (name, frame, function) in enumerate(columns):
         if name in schema.names:
             raise InputError(f"over: a column {name!r} came already, and the new one needs a name of its own.")
         if isinstance(function, Aggregate):
-            kind = input_type(function.columns, schema)
-            reducer = bind(function, kind)
-            if isinstance(reducer, MessageReducer):
-                assert kind is not None  # an aggregate over messages works on a column
-                reducer = GatheredLists(reducer, kind)
-            groups.setdefault(frame, []).append((place, function.columns, reducer))
+            reducer = mergeable(function, schema)
+            groups.setdefault((frame, isinstance(function, UserBatch)), []).append((place, function.columns, reducer))
             outputs.append(pa.field(name, reducer.output))
         elif isinstance(function, ColumnFunction):
             outputs.append(pa.field(name, plain_type(schema.field(function.column).type)))
         else:
             is_share = isinstance(function, PercentRank | CumeDist)
             outputs.append(pa.field(name, pa.float64() if is_share else pa.int64()))
-    return outputs, [_frame_aggregates(frame, own) for frame, own in groups.items()]
+    return outputs, [_frame_aggregates(*how, own) for how, own in groups.items()]
 
 
 def _result(spec: OverSpec, schema: pa.Schema, outputs: list[pa.Field]) -> pa.Schema:
@@ -197,6 +204,8 @@ def _context(spec: OverSpec, schema: pa.Schema) -> tuple[pa.Field, ...]:
     return tuple(pa.field(name, plain_type(schema.field(name).type)) for name in dict.fromkeys(names))
 
 
-def _frame_aggregates(frame: Frame, own: list[tuple[int, tuple[str, ...], Reducer]]) -> FrameAggregates:
+def _frame_aggregates(
+    frame: Frame, goes_by_order: bool, own: list[tuple[int, tuple[str, ...], Reducer]]
+) -> FrameAggregates:
     places, columns, reducers = zip(*own, strict=True)
-    return FrameAggregates(frame, places, columns, Aggregation(reducers, FiringTime.END))
+    return FrameAggregates(frame, places, columns, Aggregation(reducers, FiringTime.END), goes_by_order)

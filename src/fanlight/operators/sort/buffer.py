@@ -187,10 +187,9 @@ class SortBuffer:
         self._rewrite(part, batches, times, order[complete:])
         piece = complete if len(batches) == 1 else self._part_rows
         bounds = range(0, complete, max(piece, 1))
-        return [self._timed(batches, times, order[start : min(start + piece, complete)]) for start in bounds]
-
-    def _timed(self, batches: list[pa.RecordBatch], times: Ints, order: Ints) -> TimedRows:
-        return self._rows_of(gather(batches, order)), times[order]
+        rows = [self._rows_of(batch) for batch in batches]
+        cuts = [slice(start, min(start + piece, complete)) for start in bounds]
+        return [(gather(rows, order[cut]), ordered[cut]) for cut in cuts]
 
     def _rows_of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with their own columns only, without the time."""
@@ -206,8 +205,8 @@ class SortBuffer:
         """The places of a part's rows that a change may affect, and their row numbers among the changes."""
         batches, own = self._read(part)
         near = np.arange(len(own)) if self._identity.is_anywhere else np.flatnonzero(np.isin(own, times))
-        rows, near_times = self._timed(batches, own, near)
-        numbers = changes.find(self._identity.columns_of(rows, near_times), len(near))
+        rows = gather([self._rows_of(batch) for batch in batches], near)
+        numbers = changes.find(self._identity.columns_of(rows, own[near]), len(near))
         return near[numbers >= 0], numbers[numbers >= 0]
 
     def _remove(self, part: int, gone: Ints) -> None:

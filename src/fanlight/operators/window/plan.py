@@ -33,7 +33,7 @@ PANE = pa.struct(
     [
         pa.field("op", pa.string()),
         pa.field("timing", pa.string()),
-        pa.field("index", pa.int64()),
+        pa.field("number", pa.int64()),
         pa.field("revision", pa.int64()),
         pa.field("is_last", pa.bool_()),
         pa.field("time", MOMENT),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fanlight.errors import InputError, StateError
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import Document, from_document
 from fanlight.operators.fingerprint import FORMAT, Change, changes, fingerprint, refuse, require_readable
@@ -57,9 +58,9 @@ class Stage:
         arrow = base64.b64encode(run.bound.schema.serialize()).decode()
         return cls(known["spec"], known["input"], known["shards"], arrow, run.shares, run.placed_by_packer)
 
-    def window_spec(self) -> WindowSpec:
-        """The spec; a `SpecError` where Python code is part of it, an `InputError` where it has no windows."""
-        return require_windows(from_document(self.spec))
+    def looked_into(self) -> WindowSpec | JoinSpec:
+        """The spec; a `SpecError` where Python code is part of it, an `InputError` where nothing of it can be read."""
+        return require_looked_into(from_document(self.spec))
 
     def schema(self) -> pa.Schema:
         """The columns of the input."""
@@ -167,8 +168,10 @@ def _damaged(where: str) -> StateError:
     )
 
 
-def require_windows(spec: object) -> WindowSpec:
-    """The spec of a windowed aggregate; any other is refused, because only that keeps windows to look into."""
-    if not isinstance(spec, WindowSpec):
-        raise InputError("inspect: this pipeline keeps no windows. Only windowed aggregates can be looked into.")
+def require_looked_into(spec: object) -> WindowSpec | JoinSpec:
+    """The spec of a windowed aggregate or of a join; any other is refused: only these keep what can be looked into."""
+    if not isinstance(spec, WindowSpec | JoinSpec):
+        raise InputError(
+            "inspect: this pipeline keeps no windows. Only windowed aggregates and joins can be looked into."
+        )
     return spec

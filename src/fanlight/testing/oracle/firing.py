@@ -37,7 +37,7 @@ class OraclePane:
     """One (key, window) and what came to it, in order of arrival.
 
     `entries` are its content: in discarding mode each firing empties them, so they are the pending ones.
-    `index` and `revision` are the numbers of the next firing.
+    `number` and `revision` are those of the next firing.
     """
 
     key: Key
@@ -45,7 +45,7 @@ class OraclePane:
     trigger: TriggerNode
     entries: list[Entry] = field(default_factory=list)
     pending: list[Entry] = field(default_factory=list)
-    index: int = 0
+    number: int = 0
     revision: int = 0
     last_values: dict[str, Any] | None = None
 
@@ -140,7 +140,7 @@ def rows_of(spec: WindowSpec, pane: OraclePane, timing: Timing, *, is_last: bool
     def row(op: Op, said: dict[str, Any]) -> Firing:
         revision = -1 if timing is Timing.EARLY else pane.revision
         time = _firing_time(spec, pane)
-        return Firing(pane.key, pane.window, said, op, timing, pane.index, revision, is_last, time)
+        return Firing(pane.key, pane.window, said, op, timing, pane.number, revision, is_last, time)
 
     if previous is None or spec.accumulation is Accumulation.DISCARDING:
         rows: list[Firing | ValueLetter] = [row(Op.INSERT, values)]
@@ -149,7 +149,7 @@ def rows_of(spec: WindowSpec, pane: OraclePane, timing: Timing, *, is_last: bool
     else:
         rows = [row(Op.RETRACT, _taken_back(spec, previous)), row(Op.UPDATE, values)]
     pane.last_values = values
-    pane.index += 1
+    pane.number += 1
     pane.revision += timing is not Timing.EARLY
     return rows
 
@@ -159,9 +159,9 @@ def _emptied(spec: WindowSpec, pane: OraclePane, timing: Timing, *, is_last: boo
     assert pane.last_values is not None
     values, revision = _taken_back(spec, pane.last_values), -1 if timing is Timing.EARLY else pane.revision
     time = _firing_time(spec, pane)
-    row = Firing(pane.key, pane.window, values, Op.DELETE, timing, pane.index, revision, is_last, time)
+    row = Firing(pane.key, pane.window, values, Op.DELETE, timing, pane.number, revision, is_last, time)
     pane.last_values = None
-    pane.index += 1
+    pane.number += 1
     pane.revision += timing is not Timing.EARLY
     return row
 
@@ -173,7 +173,7 @@ def taken_back(spec: WindowSpec, pane: OraclePane, *, closed: bool) -> Firing | 
     values = _taken_back(spec, pane.last_values)
     timing, revision = (Timing.LATE, pane.revision) if closed else (Timing.EARLY, -1)
     time = _firing_time(spec, pane)
-    return Firing(pane.key, pane.window, values, Op.DELETE, timing, pane.index, revision, is_last=True, time=time)
+    return Firing(pane.key, pane.window, values, Op.DELETE, timing, pane.number, revision, is_last=True, time=time)
 
 
 def _taken_back(spec: WindowSpec, values: dict[str, Any]) -> dict[str, Any]:

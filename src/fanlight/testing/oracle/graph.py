@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from fanlight.errors import SpecError
 from fanlight.model.firing import Accumulation, FiringTime
+from fanlight.model.preparation import WholeRow
 from fanlight.model.semantics import Closing
 from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
@@ -33,6 +34,9 @@ from fanlight.model.windows.tumbling import Tumbling
 from fanlight.testing.oracle.sort import SortOracle
 from fanlight.testing.oracle.window_aggregate import Oracle
 from fanlight.testing.script import Condition, Counts, DeadLetter, Firing, Record, Step
+
+Prepared = Condition | WholeRow
+"""What is done to the records of a stage first: some are left out, or each is also there as a whole."""
 
 Row = Firing | Record
 """What leaves a stage: a firing of windows, or a row as it came."""
@@ -74,7 +78,7 @@ class StageOracle(Protocol):
 
 
 def run_graph(
-    specs: Sequence[StreamSpec], steps: Sequence[Step], conditions: Sequence[Condition | None] = ()
+    specs: Sequence[StreamSpec], steps: Sequence[Step], conditions: Sequence[Prepared | None] = ()
 ) -> list[GraphOutcome]:
     """What the law says comes out of every stage when `steps` go into the first.
 
@@ -96,7 +100,7 @@ def run_graph(
 class GraphOracle:
     """The stages of one run; `step` takes all of them further."""
 
-    def __init__(self, specs: Sequence[StreamSpec], conditions: Sequence[Condition | None] = ()) -> None:
+    def __init__(self, specs: Sequence[StreamSpec], conditions: Sequence[Prepared | None] = ()) -> None:
         first: Any = specs[0]
         told = replace(first, watermark=Explicit()) if isinstance(first.watermark, Several) else first
         self.specs = (told, *specs[1:])
@@ -118,6 +122,8 @@ class GraphOracle:
         condition, stage = self.conditions[place], self.stages[place]
         if condition is None:
             return stage.step(step)
+        if isinstance(condition, WholeRow):
+            return _as_they_came(condition, stage.step(replace(step, records=_whole(condition, step.records))))
         kept = tuple(record for record in step.records if condition.holds(record))
         left_out = [record for record in step.records if not condition.holds(record)]
         said = [one for one in (step.watermark, self._followed(place, left_out)) if one is not None]
@@ -131,6 +137,24 @@ class GraphOracle:
         return (
             max(times) - spec.watermark.delay.micros if times and isinstance(spec.watermark, BoundedDisorder) else None
         )
+
+
+def _whole(said: WholeRow, records: Sequence[Record]) -> tuple[Record, ...]:
+    """Records with what a stage goes by, and beside it the whole of each."""
+    found = []
+    for record in records:
+        whole = {name: value for name, value in record.items() if name not in said.without}
+        found.append({**{name: record[name] for name in said.keeps or record}, said.name: whole})
+    return tuple(found)
+
+
+def _as_they_came(said: WholeRow, outcome: StageOutcome) -> StageOutcome:
+    """The outcome, of which dead letters show records as they came."""
+    letters = [
+        (reason, {**record[said.name], **{name: record[name] for name in said.without}})
+        for reason, record in outcome.dead_letters
+    ]
+    return replace(outcome, dead_letters=tuple(letters))
 
 
 @singledispatch

@@ -23,14 +23,13 @@ from fanlight.model.over.functions import (
     RowNumber,
 )
 from fanlight.model.over.spec import Computed, OverSpec
-from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.time.timestamp import END_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit
 from fanlight.testing.oracle.aggregates.every import compute, given
-from fanlight.testing.oracle.graph import Row, StageOutcome, stage_oracle
 from fanlight.testing.oracle.order import descending, null_last
 from fanlight.testing.oracle.sort import SortOracle
 from fanlight.testing.oracle.value_range import told_exactly
-from fanlight.testing.script import Counts, DeadLetter, Firing, Key, Record, Step, as_key
+from fanlight.testing.script import DeadLetter, Key, Record, Step, as_key
 
 
 @dataclass(eq=False, slots=True)
@@ -266,9 +265,11 @@ def _counted(function: ColumnFunction, rows: Stretch) -> Stretch:
 def _sees_enough(one: Computed, time: int, after: Stretch, watermark: int) -> bool:
     """Whether the rows that a new column waits for are among those `after` the row that the watermark has passed."""
     function = one.function
+    if len(after) < (one.frame.rows_after if isinstance(one.frame, RowFrame) else 0):
+        return False  # a frame is waited for also where the function does not look at it
     if isinstance(function, Lead) and len(_counted(function, after)) < function.offset:
         return function.within is not None and time + function.within.micros < watermark
-    return len(after) >= (one.frame.rows_after if isinstance(one.frame, RowFrame) else 0)
+    return True
 
 
 def _is_silent(frame: Frame, stretch: Stretch, place: int, watermark: int) -> bool:
@@ -276,52 +277,3 @@ def _is_silent(frame: Frame, stretch: Stretch, place: int, watermark: int) -> bo
     if not isinstance(frame, SessionFrame):
         return True
     return session_of(stretch, place, frame.gap.micros)[-1].time + frame.gap.micros <= watermark
-
-
-class OverStage:
-    """Rows with new columns as a stage: they are records as they are."""
-
-    def __init__(self, spec: OverSpec) -> None:
-        self.oracle = OverOracle(spec)
-
-    @property
-    def clock(self) -> int:
-        """The clock it has reached."""
-        return self.oracle.clock
-
-    def step(self, step: Step) -> StageOutcome:
-        """Take one step; the rows are those that are complete."""
-        outcome = self.oracle.step(step)
-        counts = Counts(
-            outcome.records_in,
-            outcome.accepted,
-            dead_letters=len(outcome.dead_letters),
-            values_out_of_range=len(outcome.withheld),
-        )
-        return StageOutcome(outcome.rows, outcome.dead_letters, counts)
-
-    def records(self, rows: Sequence[Row]) -> tuple[Record, ...]:
-        """The rows."""
-        return tuple(row for row in rows if not isinstance(row, Firing))
-
-    def hands_on(self) -> int:
-        """The watermark of its rows: that of the step, less as long as a row may wait after it was passed."""
-        spec, watermark = self.oracle.spec, self.oracle.watermark
-        if watermark in (START_OF_TIME, END_OF_TIME):
-            return watermark
-        if any(isinstance(one.frame, SessionFrame) for one in spec.new_columns):
-            return START_OF_TIME
-        asked = [one.function for one in spec.new_columns if isinstance(one.function, Lead)]
-        leads = [lead.offset for lead in asked if lead.within is None]
-        withins = [lead.within.micros for lead in asked if lead.within is not None]
-        waited_for = max([*leads, *(one.frame.rows_after for one in spec.new_columns)])
-        longest = max([*withins, *(one.frame.time_after for one in spec.new_columns)])
-        if waited_for:
-            skips = any(lead.ignore_nulls for lead in asked if lead.within is None)
-            if spec.forget is None or spec.forget.is_forever or skips:
-                return START_OF_TIME
-            longest = max(longest, waited_for * spec.forget.micros)
-        return max(watermark - longest, START_OF_TIME)
-
-
-stage_oracle.register(OverSpec, OverStage)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from fanlight.errors import SpecError
-from fanlight.model.aggregates import Aggregate
+from fanlight.model.aggregates import Aggregate, UserBatch
 from fanlight.model.over.frame import Frame, RangeFrame
 from fanlight.model.over.functions import (
     ColumnFunction,
@@ -124,6 +124,10 @@ class WindowedOverStage:
         rows, peers, function = partition.rows, partition.peers, one.function
         before = sum(other < peers[place] for other in peers)
         match function:
+            case UserBatch():  # it sees the rows in the order of their partition
+                return compute(
+                    function, [(0, given(function, row.record)) for row in partition.frame(one.frame, place)]
+                )
             case Aggregate():
                 return compute(
                     function, [(row.time, given(function, row.record)) for row in partition.frame(one.frame, place)]

@@ -19,11 +19,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fanlight.model import aggregates as agg
-from fanlight.model.aggregates import Aggregate
 from fanlight.model.changes import Changes
 from fanlight.model.firing import Accumulation, FiringTime
 from fanlight.model.semantics import Closing
-from fanlight.model.sort import SortSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
@@ -42,6 +40,7 @@ from fanlight.testing.oracle.union import INPUT
 from fanlight.testing.script import Condition, InputScript, Step
 from fanlight.testing.strategies import calendar as strategies_calendar
 from fanlight.testing.strategies.kinds import EVENT, calendars, countings, cumulatings, sessions, slidings
+from fanlight.testing.strategies.row_stages import over_stages, sort_stages, unique_stages
 from fanlight.testing.strategies.scripts import DISORDER, scripts
 from fanlight.testing.strategies.specs import (
     TIMES,
@@ -55,17 +54,16 @@ from fanlight.testing.strategies.specs import (
     triggers,
     windows,
 )
-
-Columns = dict[str, str]
-"""The columns that a stage can read, each with what it holds: text, flag, whole, number or time."""
-
-SOURCE: Columns = {"k": "text", "v": "whole", "f": "number", "b": "flag"}
-"""The columns of the records, besides their time."""
+from fanlight.testing.strategies.stage_columns import SOURCE, Columns, computed, keys, named, onward
 
 UNITED = ("web", "shop")
 """The inputs of a union."""
 
 MOST_STAGES = 4
+_WINDOWS = "windows"
+_STAGES = (_WINDOWS, _WINDOWS, _WINDOWS, "sort", "over", "unique")
+_CALM = (_WINDOWS, _WINDOWS, _WINDOWS, "sort", "over")
+"""Of rows that come at one time, which is unique depends on the order in which they came."""
 _QUIET = WindowSpec("ts", Tumbling(Duration(1)), (("n", agg.count()),))
 """Scripts are drawn for a spec that waits for no signal: nobody gives one to a pipeline."""
 
@@ -93,20 +91,29 @@ def graphs(
     several inputs.
     """
     strategy = draw(_united(calm=calm) if united else _strategies(told=told, calm=calm))
-    ordered = draw(st.lists(st.sampled_from([False, False, False, True]), min_size=2, max_size=MOST_STAGES))
+    stages = draw(st.lists(st.sampled_from(_CALM if calm else _STAGES), min_size=2, max_size=MOST_STAGES))
     specs: list[StreamSpec] = []
     conditions: list[Condition | None] = []
     columns = {**SOURCE, INPUT: "text"} if united else SOURCE
     given: dict[str, Any] = {"time": "ts", "unit": TimeUnit.MICROSECONDS, "watermark": strategy, "lateness": None}
-    for sorts, after in zip(ordered, [*ordered[1:], None], strict=True):
-        brings = retracting and after is False and draw(st.booleans())
-        windowed = _aggregations(columns, given, after=after, calm=calm, brings=brings)
-        spec = draw(_sorts(columns, given) if sorts else windowed)
+    for stage, after in zip(stages, [*stages[1:], None], strict=True):
+        brings = retracting and after == _WINDOWS and draw(st.booleans())
+        spec: StreamSpec
+        match stage:
+            case "sort":
+                spec = draw(sort_stages(columns, given))
+            case "over":
+                last, corrects = after is None, after in (None, "sort")
+                spec = draw(over_stages(columns, given, last=last, corrects=corrects, calm=calm))
+            case "unique":
+                spec = draw(unique_stages(columns, given))
+            case _:
+                spec = draw(_aggregations(columns, given, after=after, calm=calm, brings=brings))
         specs.append(spec)
         conditions.append(draw(_conditions(columns, given.get("changes"))))
         if after is not None:
             changes = spec.continuation.changes
-            columns, given = _onward(spec, columns), {**as_input(spec), "changes": changes}
+            columns, given = onward(spec, columns), {**as_input(spec), "changes": changes}
     if isinstance(strategy, Several):
         inputs = draw(_input_scripts(calm=calm))
         return _placed(Graph(tuple(specs), (), tuple(conditions), inputs))
@@ -151,22 +158,13 @@ def _strategies(*, told: bool, calm: bool) -> SearchStrategy[WatermarkStrategy]:
     return st.builds(BoundedDisorder, durations(0, 12), st.booleans())
 
 
-def _sorts(columns: Columns, given: Mapping[str, Any]) -> SearchStrategy[StreamSpec]:
-    """Rows in order, by time and some of the columns; with keys or without."""
-    names = [name for name in columns if name != given["time"]]
-    read = {"changes": None, **given}
-    read = {name: read[name] for name in ("time", "unit", "watermark", "changes")}
-    some = st.lists(st.sampled_from(names), max_size=2, unique=True).map(tuple)
-    return st.builds(SortSpec, keys=some, ties=some, total=st.booleans(), **{k: st.just(v) for k, v in read.items()})
-
-
 @st.composite
 def _aggregations(
-    draw: DrawFn, columns: Columns, given: Mapping[str, Any], *, after: bool | None, calm: bool, brings: bool
+    draw: DrawFn, columns: Columns, given: Mapping[str, Any], *, after: str | None, calm: bool, brings: bool
 ) -> WindowSpec:
     """Windows of any kind that can stand here, over the columns that are there.
 
-    `after` says whether a sort follows; `brings` asks for changes as windows take them.
+    `after` says which stage follows; `brings` asks for changes as windows take them.
     """
     last, changes = after is None, given.get("changes")
     window, default = draw(_shared() if changes else _kinds(columns, last=last, calm=calm)), given["lateness"]
@@ -174,8 +172,8 @@ def _aggregations(
         **{name: given[name] for name in ("time", "unit", "watermark")},
         "changes": changes,
         "window": window,
-        "keys": draw(_keys(columns)),
-        "aggregates": _named(draw(_computed(columns, exact=not last, calm=calm)), columns),
+        "keys": draw(keys(columns)),
+        "aggregates": named(draw(computed(columns, exact=not last, calm=calm)), columns),
         "trigger": draw(among(common_triggers(), common_triggers(), lasting_triggers(), triggers())),
         "accumulation": draw(st.sampled_from(Accumulation)),
         "updated_only": draw(st.sampled_from([False, False, True])),
@@ -190,7 +188,7 @@ def _aggregations(
         return _once(spec)
     if changes or brings:
         return _retracting(spec, last=last)
-    return _declarable(spec) if last else _followable(spec, changes=after is True)
+    return _declarable(spec) if last else _followable(spec, changes=after == "sort")
 
 
 def _kinds(columns: Columns, *, last: bool, calm: bool) -> SearchStrategy[WindowKind]:
@@ -250,45 +248,6 @@ def _once(spec: dict[str, Any]) -> WindowSpec:
 def _stamped(spec: WindowSpec) -> WindowSpec:
     """The spec, stamped with a record only where windows have a greatest length."""
     return spec if spec.window.span is not None else replace(spec, firing_time=FiringTime.END)
-
-
-def _keys(columns: Columns) -> SearchStrategy[tuple[str, ...]]:
-    """Columns to group by; not the bounds of windows, which the next results have again."""
-    some = [name for name, holds in columns.items() if holds in ("text", "flag", "whole")]
-    return st.lists(st.sampled_from(some), max_size=2, unique=True).map(tuple) if some else st.just(())
-
-
-def _computed(columns: Columns, *, exact: bool, calm: bool) -> SearchStrategy[list[Aggregate]]:
-    """A few aggregates of these columns. Those that look at the order of arrival are none of a calm graph."""
-    pool: list[Aggregate] = [agg.count()]
-    for name, holds in columns.items():
-        pool += [agg.count(name), agg.min(name), agg.max(name)] if holds not in ("flag", "text") else []
-        pool += [agg.sum(name)] if holds in ("whole", "number") else []
-        pool += [agg.first(name), agg.last(name)] if not calm else []
-        pool += [agg.any(name), agg.all(name)] if holds == "flag" else []
-        if not exact:
-            pool += [agg.count_distinct(name), agg.list(name), agg.top(name, 2)] if holds != "flag" else []
-            pool += [agg.avg(name), agg.median(name), agg.variance(name)] if holds in ("whole", "number") else []
-    return st.lists(st.sampled_from(pool), min_size=1, max_size=3)
-
-
-def _named(taken: list[Aggregate], columns: Columns) -> tuple[tuple[str, Aggregate], ...]:
-    """Aggregates by names that no column has yet, so that any of them can be a key beside these."""
-    names = (f"a{place}" for place in range(len(columns) + len(taken)))
-    return tuple(zip((name for name in names if name not in columns), taken, strict=False))
-
-
-def _onward(spec: StreamSpec, columns: Columns) -> Columns:
-    """The columns of the records that a stage hands on."""
-    if not isinstance(spec, WindowSpec):
-        return columns
-    own = {name: columns[name] for name in spec.keys}
-    own |= {name: _holds(one, columns) for name, one in spec.aggregates}
-    return {**own, "window_start": "time", "window_end": "time", "window_time": "time"}
-
-
-def _holds(one: Aggregate, columns: Columns) -> str:
-    return "whole" if isinstance(one, agg.Count) else columns[str(one.column)]
 
 
 def _sourced(steps: list[Step], *, calm: bool) -> list[Step]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -63,7 +65,19 @@ def partition_functions() -> SearchStrategy[RowFunction | Aggregate]:
     whole: SearchStrategy[RowFunction | Aggregate] = st.one_of(
         st.sampled_from([fn.percent_rank(), fn.cume_dist()]), st.builds(fn.ntile, st.integers(1, 4))
     )
-    return among(st.sampled_from(AGGREGATES_OVER), row_functions(), whole)
+    return among(st.sampled_from([*AGGREGATES_OVER, *BATCHES]), row_functions(), whole)
+
+
+def _keys_in_order(table: pa.Table) -> list[Any]:
+    return table.column("k").to_pylist() if table.num_rows else []
+
+
+def _rows(table: pa.Table) -> int:
+    return int(table.num_rows)
+
+
+BATCHES: tuple[Aggregate, ...] = (agg.batch(_keys_in_order, pa.list_(pa.string()), "k"), agg.batch(_rows, pa.int64()))
+"""Functions of complete rows: of a column in its order, of whole records."""
 
 
 def needs_lengths(one: FunctionOver) -> bool:

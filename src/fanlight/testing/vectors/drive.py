@@ -137,6 +137,6 @@ def require_engine(engine: str) -> None:
         import_module("fanlight.testing.vectors.drive_spark")
     except ImportError as problem:
         raise EngineError(
-            f"the engine 'spark' needs PySpark, and it cannot be imported ({problem}). "
+            f"the engine 'spark' needs PySpark 4.2 or newer, and it cannot be imported ({problem}). "
             "Install it with pip install 'fanlight[spark]', or use --engine embedded."
         ) from problem

@@ -95,10 +95,10 @@ def _panes(table: pa.Table, spec: WindowSpec) -> list[Row]:
     """Which firing of its pane each row is; a window of positions ends at no time, so its end is that of time."""
     endless = isinstance(spec.window, Counting) and spec.firing_time is FiringTime.END
     times = _micros(table, "pane", "time")
-    names = ("op", "timing", "index", "revision", "is_last")
+    names = ("op", "timing", "number", "revision", "is_last")
     columns = [_part(table, "pane", name).to_pylist() for name in names]
     rows = []
-    for time, op, timing, index, revision, is_last in zip(times, *columns, strict=True):
+    for time, op, timing, number, revision, is_last in zip(times, *columns, strict=True):
         early = timing == Timing.EARLY.name
         rows.append(
             {
@@ -109,9 +109,9 @@ def _panes(table: pa.Table, spec: WindowSpec) -> list[Row]:
                 "early": early,
                 "late": timing == Timing.LATE.name,
                 "firing": "early" if early else "default",
-                "index": index,
+                "index": number,
                 "nonspec_index": revision,
-                "first": index == 0,
+                "first": number == 0,
                 "final": is_last,
             }
         )

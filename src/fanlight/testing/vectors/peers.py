@@ -14,6 +14,12 @@ _PRESETS = {
 }
 
 
+def join_peer_of(vector: Vector) -> str:
+    """The preset of `JoinSemantics` that is named after the vector's peer; Flink's SQL has one of its own."""
+    peer = peer_of(vector)
+    return "flink_sql" if peer == "flink" and vector.path.startswith("flink-table") else peer
+
+
 def peer_of(vector: Vector) -> str:
     """The preset of `Semantics` that is named after the vector's peer; Fanlight's own for all others."""
     project = vector.repo.rsplit("/", 1)[-1]

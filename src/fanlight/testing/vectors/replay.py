@@ -12,12 +12,13 @@ from fanlight.testing.vectors.after_windows import fill, top
 from fanlight.testing.vectors.assign import assign, assign_groups
 from fanlight.testing.vectors.by_instant import by_instant
 from fanlight.testing.vectors.chain import chained
+from fanlight.testing.vectors.cogroup import cogroup
 from fanlight.testing.vectors.columns import Columns
 from fanlight.testing.vectors.declare import declare, is_on_close_view
 from fanlight.testing.vectors.drive import ENGINES
 from fanlight.testing.vectors.emitted import emitted_watermarks
 from fanlight.testing.vectors.expect import differences, groups_of, require_attributes
-from fanlight.testing.vectors.join import join
+from fanlight.testing.vectors.join.play import join
 from fanlight.testing.vectors.load import Vector
 from fanlight.testing.vectors.observe import firing_attributes, window_attributes
 from fanlight.testing.vectors.over import over
@@ -76,6 +77,7 @@ _OPS: dict[str, Callable[[Vector, str], list[str]]] = {
     "accumulation": accumulate,
     "watermark_merge": lambda vector, _: emitted_watermarks(vector),
     "watermark_gen": lambda vector, _: emitted_watermarks(vector),
+    "cogroup": cogroup,
     "sort": sort,
     "over": over,
     "dedup_within_watermark": unique,

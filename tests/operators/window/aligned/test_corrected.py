@@ -32,7 +32,7 @@ class Patient(Shard):
         rows = self.rows(records, watermark, **more)
         panes = [pane.values() for pane in rows["pane"].to_pylist()]
         told = [(op, timing, index, last) for op, timing, index, _, last, *_ in panes]
-        assert all(pane["index"] == pane["revision"] for pane in rows["pane"].to_pylist())  # none of them is early
+        assert all(pane["number"] == pane["revision"] for pane in rows["pane"].to_pylist())  # none of them is early
         return [(*how, *what) for how, what in zip(told, said(rows), strict=True)]
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.operators.window.watched_store import WatchedStore
 
 import fanlight as fl
 from fanlight.errors import EngineError
@@ -16,6 +17,8 @@ from fanlight.kernels.aggregates.count_sum_mean import CountRows
 from fanlight.kernels.grouping.groups import Column, Groups
 from fanlight.kernels.routes import rerouted
 from fanlight.model.firing import FiringTime
+from fanlight.operators.ingest.conform import CheckedBatch
+from fanlight.operators.ingest.inputs import Arrival, Said
 from fanlight.operators.window.preaggregate.preaggregator import preaggregator_of
 
 from .one_shard import Shard, batch_of, said
@@ -50,6 +53,24 @@ def test_a_watermark_at_the_last_instant_of_a_window_expires_it_not() -> None:
     assert shard.store.written == [1]
     assert shard.step([(29, "a", 4)], 30) == [("a", 10, 1, 2), ("a", 20, 1, 4)]
     assert shard.store.written == []
+
+
+def test_what_two_inputs_bring_to_a_window_that_expires_is_neither_written_nor_read() -> None:
+    """At 21 the windows 0 and 1 have expired: the inputs share 0, and 1 is of one alone. Of 2 each has a partial."""
+    store = WatchedStore("partials")
+    union = fl.union(**{name: fl.stream([], time="ts", unit="us", delay="0 us") for name in ("web", "shop")})
+    windows = union.key_by("k").window(fl.tumbling("10 us"))
+    operator = windows.agg(n=fl.count(), total=fl.sum("v")).operator(store=store)
+    came = {
+        "web": [(3, "a", 1), (4, "b", 2), (21, "a", 4)],
+        "shop": [(5, "b", 8), (6, "a", 16), (12, "c", 32), (22, "b", 64)],
+    }
+    operator.add_all([Arrival(CheckedBatch(batch_of(rows)), Said(name)) for name, rows in came.items()])
+    assert said(operator.take()) == [("a", 0, 2, 17), ("b", 0, 2, 10), ("c", 10, 1, 32)]
+    assert (store.read, store.written) == ([], [2, 2])
+    operator.end()
+    assert said(operator.take()) == [("a", 20, 1, 4), ("b", 20, 1, 64)]
+    assert operator.accounting.accepted == 7
 
 
 # ── what was kept and what is new ────────────────────────────────────────────────────────────────────────────────

@@ -39,7 +39,7 @@ def test_the_operation_of_a_row(accumulation: Accumulation, found: list[tuple[st
 
 def test_a_row_that_takes_back_has_the_numbers_of_the_one_that_follows_it() -> None:
     left = rows(Accumulation.RETRACTING)
-    assert left.indexes.tolist() == [0, 2, 2]
+    assert left.numbers.tolist() == [0, 2, 2]
     assert left.revisions.tolist() == [-1, 1, 1]
     assert left.is_last.tolist() == [False, True, True]
     assert left.times.tolist() == [19, 19, 19]

@@ -6,7 +6,7 @@ import math
 
 import pyarrow as pa
 
-from fanlight.spark.sinks.database.changes import changes
+from fanlight.sinks.database.changes import changes
 
 ROWS = pa.table(
     {

@@ -23,6 +23,7 @@ from tests.spark.sinks.orders import (
     SCHEMA,
     corrected,
     handed,
+    on_spark,
     put,
     shape_of,
     standing,
@@ -34,11 +35,12 @@ from tests.spark.sinks.orders_as_rows import CHANGES, ROWS, Order, offered
 import fanlight as fl
 from fanlight.errors import SinkError
 from fanlight.model.time.duration import Duration
+from fanlight.sinks.delivery import Delivery
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import sinks_of
+from fanlight.spark.jdbc.connection import JdbcDatabase
 from fanlight.spark.output import OUTPUT
-from fanlight.spark.sinks.delivery import Delivery
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import sinks_of
 from fanlight.spark.write import describe
 
 pytestmark = pytest.mark.slow
@@ -116,7 +118,7 @@ DDL = (
 
 
 def every_type(source: Any) -> fl.Result:
-    stream = fl.stream(source, time="ts").key_by("x", "day", "flag", "small", "price", "moment")
+    stream = fl.stream(source, time="ts", delay="0 s").key_by("x", "day", "flag", "small", "price", "moment")
     return stream.window(fl.tumbling("1 s")).agg(n=fl.count(), raw=fl.last("raw"), all=fl.list("nested"))
 
 
@@ -185,9 +187,8 @@ def deliver(spark: SparkSession, url: str, number: int, rows: dict[str | None, f
     """Keys and their greatest x, as batch `number`."""
     window = {"start": BASE, "end": BASE + timedelta(seconds=10)}
     listed = [{"k": key, "window": window, "n": number, "top": x} for key, x in rows.items()]
-    (sink,) = sinks_of(COUNTED, url, table="totals", **options)
-    delivery = handed(COUNTED, number, pa.Table.from_pylist(listed, schema=COUNTED.rows))
-    delivery.frame = spark.range(0)
+    (sink,) = sinks_of(COUNTED, url, table="totals", jdbc=JdbcDatabase, **options)
+    delivery = on_spark(handed(COUNTED, number, pa.Table.from_pylist(listed, schema=COUNTED.rows)), spark.range(0))
     sink.check(delivery)
     sink.write(delivery)
 
@@ -273,14 +274,12 @@ def test_a_secret_is_in_no_log_manifest_progress_or_description(
 def test_a_ledger_by_jdbc_refuses_what_does_not_follow_and_keeps_for_a_time(spark: SparkSession, url: str) -> None:
     """Batches of one minute each, with accounting kept for two; then batch 1 comes again, as from an old checkpoint."""
     shape = shape_of(corrected)
-    (sink,) = sinks_of(shape, url, table="totals", keep=Duration.of("2 minutes"))
+    (sink,) = sinks_of(shape, url, table="totals", keep=Duration.of("2 minutes"), jdbc=JdbcDatabase)
     rows, nothing = stepped(corrected, BUNDLES), spark.createDataFrame([], OUTPUT)
 
     def offered(number: int, *, accepts: bool = False) -> Delivery:
         watermark = BASE + timedelta(minutes=number)
-        delivery = handed(shape, number, rows[number], watermark=watermark, accepts=accepts)
-        delivery.frame = nothing  # whose session has the JVM
-        return delivery
+        return on_spark(handed(shape, number, rows[number], watermark=watermark, accepts=accepts), nothing)
 
     for number in (0, 1, 1, 2, 3):
         sink.check(offered(number))
@@ -307,14 +306,13 @@ def test_a_ledger_by_jdbc_refuses_what_does_not_follow_and_keeps_for_a_time(spar
 def take_orders(spark: SparkSession, sink: Sink, shape: ResultShape, *batches: list[Order]) -> None:
     """Batches of a result without windows, the last of them twice, as after a crash."""
     for number, orders in [*enumerate(batches), (len(batches) - 1, batches[-1])]:
-        delivery = offered(shape, number, *orders)
-        delivery.frame = spark.range(0)
+        delivery = on_spark(offered(shape, number, *orders), spark.range(0))
         sink.check(delivery)
         sink.write(delivery)
 
 
 def test_rows_without_a_window_are_added(spark: SparkSession, url: str) -> None:
-    (sink,) = sinks_of(CHANGES, url, table="orders")
+    (sink,) = sinks_of(CHANGES, url, table="orders", jdbc=JdbcDatabase)
     take_orders(spark, sink, CHANGES, [("a", 1, 0.5, "+I")], [("a", 1, 0.5, "-U"), ("a", 1, 0.5, "+U")])
     kept = asked(spark, url, 'SELECT "shop", "id", "price", "op" FROM "orders"')
     assert sorted(kept) == [("a", 1, 0.5, "+I"), ("a", 1, 0.5, "+U"), ("a", 1, 0.5, "-U")]
@@ -322,7 +320,7 @@ def test_rows_without_a_window_are_added(spark: SparkSession, url: str) -> None:
 
 def test_rows_are_upserted_by_what_the_user_calls_unique(spark: SparkSession, url: str) -> None:
     """`a` and `a ` are one text to Derby and two shops here; null is a shop too, and the last of a batch wins."""
-    (sink,) = sinks_of(ROWS, url, table="orders", unique=("shop", "id"))
+    (sink,) = sinks_of(ROWS, url, table="orders", unique=("shop", "id"), jdbc=JdbcDatabase)
     first: list[Order] = [("a", 1, 0.0), ("a ", 1, 0.0), (None, 1, 0.0), ("b", None, 0.0), ("a", 2, 0.0)]
     take_orders(spark, sink, ROWS, first, [("a ", 1, 1.0), (None, 1, 2.0), ("b", None, 3.0), (None, 1, 4.0)])
     kept = asked(spark, url, 'SELECT "shop", "id", "price" FROM "orders"')
@@ -331,7 +329,7 @@ def test_rows_are_upserted_by_what_the_user_calls_unique(spark: SparkSession, ur
 
 
 def test_changes_act_by_what_the_user_calls_unique(spark: SparkSession, url: str) -> None:
-    (sink,) = sinks_of(CHANGES, url, table="orders", unique="id")
+    (sink,) = sinks_of(CHANGES, url, table="orders", unique="id", jdbc=JdbcDatabase)
     first: list[Order] = [("a", 1, 0.5, "+I"), ("b", 2, 1.5, "+I")]
     take_orders(spark, sink, CHANGES, first, [("a", 1, 0.5, "-U"), ("c", 1, 2.0, "+U"), ("b", 2, 1.5, "-D")])
     assert asked(spark, url, 'SELECT "shop", "id", "price" FROM "orders"') == [("c", 1, 2.0)]

@@ -14,9 +14,9 @@ import fanlight as fl
 from fanlight.model.time.duration import Duration
 from fanlight.operators.accounting import DeadLetters
 from fanlight.operators.bind import bind
-from fanlight.spark.sinks.batch import Part
-from fanlight.spark.sinks.result_schema import ResultShape
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.batch import Part
+from fanlight.sinks.result_schema import ResultShape
+from fanlight.sinks.targets import sinks_of
 
 SHAPE = shape_of(corrected)
 HOUR = Duration.of("1 hour")

@@ -32,8 +32,8 @@ from tests.spark.sinks.orders import (
 
 import fanlight as fl
 from fanlight.errors import SinkError
-from fanlight.spark.sinks.sink import Sink
-from fanlight.spark.sinks.targets import sinks_of
+from fanlight.sinks.sink import Sink
+from fanlight.sinks.targets import sinks_of
 
 
 def sink_for(file: Path, declared: Declared, options: str = "", schema: pa.Schema | None = None) -> Sink:
@@ -56,7 +56,7 @@ def test_a_table_holds_the_last_firing_of_each_pane(tmp_path: Path, repeats: int
             sink_for(file, corrected).write(handed(shape, number, rows))
     expected = [
         (key, iso(start), iso(end), row["n"], None if row["revenue"] is None else str(row["revenue"]),
-         json.dumps(row["values"], separators=(",", ":")), row["pane"]["timing"], row["pane"]["index"],
+         json.dumps(row["values"], separators=(",", ":")), row["pane"]["timing"], row["pane"]["number"],
          int(row["pane"]["is_last"]))
         for (key, start, end), row in standing(pa.concat_tables(fired)).items()
     ]  # fmt: skip
@@ -81,8 +81,8 @@ def test_increments_are_kept_one_by_one_and_add_up(tmp_path: Path) -> None:
     fired = stepped(increments, BUNDLES)
     for number, rows in enumerate(fired):
         sink_for(file, increments).write(handed(shape, number, rows))
-    expected = {key: row["n"] for key, row in standing(pa.concat_tables(fired), "index").items()}
-    rows = asked(file, "SELECT k, window_start, window_end, pane_index, n FROM totals")
+    expected = {key: row["n"] for key, row in standing(pa.concat_tables(fired), "number").items()}
+    rows = asked(file, "SELECT k, window_start, window_end, pane_number, n FROM totals")
     assert sorted(rows, key=repr) == sorted(
         ((k, iso(start), iso(end), index, n) for (k, start, end, index), n in expected.items()), key=repr
     )

@@ -11,10 +11,10 @@ import pytest
 from tests.spark.sinks.orders import asked
 from tests.spark.sinks.orders_as_rows import ROWS, offered
 
-from fanlight.spark.sinks.database.connection import Connection
-from fanlight.spark.sinks.database.sqlite import SqliteDatabase
-from fanlight.spark.sinks.database.statements import by_key, delete, insert, named, remove
-from fanlight.spark.sinks.database.tables import Table
+from fanlight.sinks.database.connection import Connection
+from fanlight.sinks.database.sqlite import SqliteDatabase
+from fanlight.sinks.database.statements import by_key, delete, insert, named, remove
+from fanlight.sinks.database.tables import Table
 
 TABLE = Table("pairs", pa.schema({"a": pa.string(), "b": pa.int64(), "n": pa.int64()}), ("a", "b"))
 HELD = [("x", 1, 10), ("x", None, 20), (None, 1, 30), (None, None, 40), ("y", 1, 50)]

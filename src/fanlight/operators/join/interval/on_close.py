@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from fanlight.model.join.sides import JoinType
 from fanlight.model.time.timestamp import Timestamp
+from fanlight.operators.join.changed_log import note_gone
 from fanlight.operators.join.interval.partners import IntervalJoin
 from fanlight.operators.join.side_log import SideRows
 from fanlight.operators.join.sides import moved
@@ -23,6 +24,11 @@ class JoinOnClose(IntervalJoin):
     def _take(self, rights: SideRows, lefts: SideRows, progress: Progress) -> None:
         self._right.append(rights)
         self._left.append(lefts)
+
+    def _take_back(self, rights: SideRows, lefts: SideRows, progress: Progress) -> None:
+        left, right = self._needed(*(one[0] for one in self._complete(progress)))
+        note_gone(self._left, lefts, left)
+        note_gone(self._right, rights, right)
 
     def fire(self, progress: Progress) -> list[pa.RecordBatch]:
         """The rows that are complete now."""
@@ -47,20 +53,25 @@ class JoinOnClose(IntervalJoin):
 
     def retire(self, progress: Progress) -> None:
         """Delete the rows that nothing complete later can match."""
+        left, right = self._kept(progress)
+        self._left.retire(left)
+        self._right.retire(right)
+
+    def _kept(self, progress: Progress) -> tuple[Timestamp, Timestamp]:
+        return self._needed(*(one[1] for one in self._complete(progress)))
+
+    def _needed(self, left: Timestamp, right: Timestamp) -> tuple[Timestamp, Timestamp]:
+        """From which time on left and right rows are needed, where those before these times have left."""
         match, pads = self._match, self._plan.spec.how.pads_right
-        (_, high), (_, right_high) = self._complete(progress)
-        self._left.retire(min(high, moved(right_high, -match.most)) if pads else high)
-        needed = moved(high, match.least)
-        self._right.retire(min(needed, right_high) if pads else needed)
+        needed = moved(left, match.least)
+        return (min(left, moved(right, -match.most)), min(needed, right)) if pads else (left, needed)
 
     def _complete(self, progress: Progress) -> tuple[tuple[Timestamp, Timestamp], tuple[Timestamp, Timestamp]]:
         """From and up to which time left rows are complete now, and right rows."""
         spec = self._plan.spec
-        before, after = (
-            (look(spec.left, progress), look(spec.right, progress)) for look in (self._before, self._after)
-        )
-        lefts = [min(left, moved(right, -self._match.most)) for left, right in (before, after)]
-        rights = [min(right, moved(left, self._match.least)) for left, right in (before, after)]
+        steps = list(zip(self._passed(spec.left, progress), self._passed(spec.right, progress), strict=True))
+        lefts = [min(left, moved(right, -self._match.most)) for left, right in steps]
+        rights = [min(right, moved(left, self._match.least)) for left, right in steps]
         return (lefts[0], lefts[1]), (rights[0], rights[1])
 
     def _unmatched_right(self, rights: SideRows, low: Timestamp) -> SideRows:

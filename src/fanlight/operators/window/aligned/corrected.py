@@ -138,7 +138,7 @@ class CorrectedPanes:
             first,
             ops=np.where(fired > 0, Op.UPDATE, Op.INSERT),
             timings=np.full(len(windows), int(Timing.LATE)),
-            indexes=fired,
+            numbers=fired,
             revisions=fired,
         )
 

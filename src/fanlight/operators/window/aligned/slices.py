@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.aggregates.aggregation import Partials, SlicedPartials, merge_by_slice, partial_by_slice
+from fanlight.kernels.aggregates.join_slices import join_slices
 from fanlight.kernels.grouping.groups import Ints, Pairs, encode, encode_loosely, encode_together
 from fanlight.kernels.slicing.merge_windows import Panes, in_any, is_sparse, merge_windows
 from fanlight.kernels.slicing.slicing import EVERY_WINDOW, NO_WINDOW, covered
@@ -84,6 +85,11 @@ class WindowSlices:
     def overlap(self) -> bool:
         """Whether windows share slices."""
         return self._served is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not len(self._log.slices)
 
     def append(self, rows: SlicedPartials) -> None:
         """Add partials to their slices. Nothing is read."""
@@ -161,14 +167,15 @@ class SingleFiringPanes:
     """Adds records to slices; a window's panes are merged from its slices when it expires.
 
     Where windows share no slice, partials of a window that expires in the same step stay in memory until the step
-    ends and are never stored. If no earlier step had records of that window, they are its panes.
+    ends and are never stored. If no earlier step had records of that window, they are its panes. Each input of a step
+    has partials of its own.
     """
 
     def __init__(self, plan: Plan, store: ChunkStore, messages: Messages | None) -> None:
         self._plan = plan
         self._slices = WindowSlices(plan, store)
         self._messages = messages
-        self._held: SlicedPartials | None = None
+        self._held: list[SlicedPartials] = []
 
     def take_in(
         self, accepted: Accepted | None, preaggregated: PreAggregatedSlices | None, step: StepTime
@@ -177,7 +184,10 @@ class SingleFiringPanes:
         if accepted is not None:
             holds = not self._slices.overlap and self._expires_now(accepted, step)
             rows = sliced(self._plan, accepted, in_order=holds)
-            self._slices.append(self._hold(rows, step) if holds else rows)
+            if holds:
+                rows = self._hold(rows, step)
+            if len(rows.slices):
+                self._slices.append(rows)
         if preaggregated is not None:
             self._slices.append(preaggregated)
         return accepted
@@ -197,7 +207,7 @@ class SingleFiringPanes:
     def retire(self, through: int) -> None:
         """Delete the slices whose last window is `through` or before."""
         self._slices.retire(through)
-        self._held = None
+        self._held = []
 
     def expiring(self, step: StepTime) -> Content:
         """The content of the windows that expire in this step."""
@@ -228,25 +238,42 @@ class SingleFiringPanes:
 
     def _hold(self, rows: SlicedPartials, step: StepTime) -> SlicedPartials:
         """Hold back the partials of windows that expire in this step; returns the rest."""
-        slices = rows.distinct
-        due = slices[self._slices.window_of(slices) <= step.expired]
-        self._held = rows.between(slices[0], due[-1])
-        return rows.part(len(self._held), len(rows))
+        if self._slices.window_of(rows.slices[-1:])[0] <= step.expired:
+            due = rows
+        else:
+            slices = rows.distinct
+            due = rows.between(slices[0], slices[self._slices.window_of(slices) <= step.expired][-1])
+        self._held.append(due)
+        return rows.part(len(due), len(rows))
 
     def _windows(self, first: int, last: int) -> Ints:
         """The windows first..last that have a record."""
-        return self._slices.holding(first, last, None if self._held is None else self._held.distinct)
+        held = [rows.distinct for rows in self._held]
+        return self._slices.holding(first, last, np.concatenate(held) if held else None)
 
     def _merged(self, windows: Ints) -> Panes:
         """The panes of these windows in order, partials held in memory included."""
-        if self._held is None:
+        if not self._held:
             return self._slices.merged(windows)
         slices = [self._plan.slicing.members(window)[0] for window in (int(windows[0]), int(windows[-1]))]
-        rows, held = self._slices.rows(windows), self._held.between(*slices)
-        mixed = held.between(slices[0], rows.slices[-1]) if len(rows) else held.part(0, 0)
-        if len(mixed):
-            rows = SlicedPartials.concat([rows, mixed])
-            rows = rows.take(np.argsort(rows.slices, kind="stable"))
-        alone = held.part(len(mixed), len(held))
-        panes = SlicedPartials.concat([merge_by_slice(self._plan.aggregation, rows), alone])
+        panes = self._joined([held.between(*slices) for held in self._held], windows)
         return self._slices.window_of(panes.slices), panes.keys, panes.partials
+
+    def _joined(self, held: list[SlicedPartials], windows: Ints) -> SlicedPartials:
+        """What is held of these windows with what is kept of them; only of the latter a key may come more than once.
+
+        kept    7 7 7 8
+        held    7 7 8 8 8 | 9 9 9     the last are merged with none that is kept
+        """
+        kept = None if self._slices.is_empty else self._slices.rows(windows)
+        if kept is None or not len(kept):
+            return self._as_one(held)
+        mixed = [rows.between(rows.slices[0], kept.slices[-1]) if len(rows) else rows for rows in held]
+        alone = [rows.part(len(part), len(rows)) for rows, part in zip(held, mixed, strict=True)]
+        both = SlicedPartials.concat([kept, *mixed])
+        merged = merge_by_slice(self._plan.aggregation, both.take(np.argsort(both.slices, kind="stable")))
+        return SlicedPartials.concat([merged, self._as_one(alone)])
+
+    def _as_one(self, held: list[SlicedPartials]) -> SlicedPartials:
+        """What the inputs of a step have brought; most pipelines have one."""
+        return held[0] if len(held) == 1 else join_slices(self._plan.aggregation, held)

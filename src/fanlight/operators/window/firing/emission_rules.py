@@ -1,4 +1,4 @@
-"""Which firings are emitted, and with which timing and index: the law of emission, for all panes at once."""
+"""Which firings are emitted, and with which timing and number: the law of emission, for all panes at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fanlight.operators.window.firing.trigger import Now
 
 @dataclass(slots=True)
 class Emission:
-    """For each pane: whether it fires, whether the firing is emitted, and its timing and index."""
+    """For each pane: whether it fires, whether the firing is emitted, and its timing and number."""
 
     fires: Bools
     leaves: Bools

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fanlight.kernels.aggregates.aggregation import Partials
 from fanlight.kernels.grouping.columnar import Columnar
-from fanlight.kernels.grouping.groups import Bools, Ints
+from fanlight.kernels.grouping.groups import Bools, Ints, repeated
 from fanlight.model.firing import Op, Timing
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.accounting import MOMENT, moments
@@ -20,6 +20,8 @@ from fanlight.operators.window.plan import PANE, Plan
 
 _OPS = pa.array([op.code for op in Op])
 _TIMINGS = pa.array([timing.name for timing in Timing])
+_ONCE = (*(np.array([number], np.int64) for number in (Op.INSERT, Timing.ON_TIME, 0)), np.array([True]))
+"""What a firing says of a pane that fires once: operation, timing, number, and whether it is the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Firings(Columnar):
     values: list[pa.Array]
     ops: Ints
     timings: Ints
-    indexes: Ints
+    numbers: Ints
     revisions: Ints
     is_last: Bools
     times: Ints
@@ -106,10 +108,7 @@ class Firings(Columnar):
     @staticmethod
     def once(keys: list[pa.Array], starts: Ints, ends: Ints, values: PaneValues, times: Ints) -> Firings:
         """The firings of panes that fire once."""
-        insert, on_time, zero = (
-            np.broadcast_to(np.int64(number), len(ends)) for number in (Op.INSERT, Timing.ON_TIME, 0)
-        )
-        is_last = np.broadcast_to(np.bool_(True), len(ends))
+        insert, on_time, zero, is_last = (repeated(number, len(ends)) for number in _ONCE)
         numbers = (insert, on_time, zero, zero, is_last, times)
         return Firings(starts, ends, keys, values.columns, *numbers, values.outside)
 
@@ -140,7 +139,7 @@ class Firings(Columnar):
             [
                 _words(_OPS, self.ops),
                 _words(_TIMINGS, self.timings),
-                pa.array(self.indexes),
+                pa.array(self.numbers),
                 pa.array(self.revisions),
                 pa.array(self.is_last),
                 moments(self.times) if plan.of_times else pa.nulls(len(self.times), MOMENT),
@@ -152,7 +151,7 @@ class Firings(Columnar):
 
 def _words(words: pa.Array, numbers: Ints) -> pa.Array:
     """Numbers as words; most often all are the same word."""
-    if len(numbers) and (numbers == numbers[0]).all():
+    if len(numbers) and (numbers.strides == (0,) or (numbers == numbers[0]).all()):
         return pa.repeat(words[int(numbers[0])], len(numbers))
     return words.take(pa.array(numbers))
 
@@ -160,5 +159,7 @@ def _words(words: pa.Array, numbers: Ints) -> pa.Array:
 def window_column(plan: Plan, starts: Ints, ends: Ints) -> pa.Array:
     """Windows as structs of start and end, times or positions; null where a window has no such bound."""
     fields = list(plan.result.field("window").type)
-    sides = [moments(side).cast(field.type) for side, field in zip((starts, ends), fields, strict=True)]
+    sides = [moments(side) for side in (starts, ends)]
+    if not plan.of_times:
+        sides = [side.cast(field.type) for side, field in zip(sides, fields, strict=True)]
     return pa.StructArray.from_arrays(sides, fields=fields)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from fanlight.spark.sinks.database.jdbc.dialect import Dialect, dialect_of, is_text
+from fanlight.sinks.database.tables import is_text
+from fanlight.spark.jdbc.dialect import Dialect, dialect_of
 
 TEXT = pa.string()
 

@@ -1,0 +1,1 @@
+"""Windows that several inputs must have records for."""

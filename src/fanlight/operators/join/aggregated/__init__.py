@@ -1,0 +1,1 @@
+"""Joins that aggregate the matches of each left row."""

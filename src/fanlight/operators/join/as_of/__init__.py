@@ -1,0 +1,1 @@
+"""Joins of each left row with the nearest right row in time."""

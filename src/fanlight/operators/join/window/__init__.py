@@ -1,0 +1,1 @@
+"""Joins of rows that are in the same window."""

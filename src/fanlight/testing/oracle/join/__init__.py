@@ -1,0 +1,1 @@
+"""Joins, read slowly: a file for each kind of match."""

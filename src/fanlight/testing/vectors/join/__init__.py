@@ -1,0 +1,1 @@
+"""The op `join`: cases about two sides whose rows match."""
