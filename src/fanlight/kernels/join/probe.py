@@ -15,6 +15,10 @@ import numpy as np
 from fanlight.kernels.grouping.groups import Ints
 from fanlight.kernels.search_key_time import first_rows, in_line, searched
 
+_NEXT = 3
+"""How many rows a range looks at one by one, before its end is searched."""
+_LONGEST = 2**63 - 1
+
 
 def matches(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """All pairs of a wanted range and a row in it: the place of the range, and that of the row.
@@ -41,11 +45,32 @@ def _ranges(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[
     lines = in_line((codes, times), (of, low), (of, high))
     if lines is not None:
         line, from_, to = lines
-        return np.arange(len(of)), searched(line, from_), searched(line, to)
+        first = searched(line, from_)
+        return np.arange(len(of)), first, ends_of(line, first, to)
     # Codes are too far apart to stand in one line with times, as hashes are: then keys are counted.
     numbers, hits, wanted = common_keys(codes, of)
     first = first_rows(numbers, times, wanted, low[hits])
     return hits, first, first_rows(numbers, times, wanted, high[hits])
+
+
+def ends_of(line: Ints, first: Ints, to: Ints) -> Ints:
+    """The row after the last one that is less than `to[i]`, from `first[i]` on.
+
+    Most ranges have few rows, so each looks at its next rows first; those that have more are searched.
+
+    >>> ends_of(np.array([1, 3, 5, 5, 8]), np.array([0, 1, 4]), np.array([1, 6, 9])).tolist()
+    [0, 4, 5]
+    """
+    ends = first.copy()
+    padded = np.append(line, _LONGEST)
+    open_ = np.flatnonzero(padded[first] < to)
+    for _ in range(_NEXT):
+        if not len(open_):
+            return ends
+        ends[open_] += 1
+        open_ = open_[padded[ends[open_]] < to[open_]]
+    ends[open_] = searched(line, to[open_])
+    return ends
 
 
 class CommonKeys(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,7 +105,8 @@ class JoinPlan:
         left = _taken(pairs.lefts, pairs.left)
         if self.spec.how.of_left_only:
             return pa.RecordBatch.from_arrays(left, schema=self.result)
-        right = dict(zip(self.right.names, _taken(pairs.rights, pairs.right), strict=True))
+        shown = self._read_on_right
+        right = dict(zip(shown, _taken(pairs.rights, pairs.right, shown.values()), strict=True))
         if not self.left:
             left = [
                 right[other].cast(field.type) for other, field in zip(self.spec.right.keys, self.result, strict=False)
@@ -196,6 +198,15 @@ class JoinPlan:
         return self.result.append(pa.field(self.spec.op, pa.string()))
 
     @cached_property
+    def _read_on_right(self) -> dict[str, int]:
+        """The columns of a right row that a joined row is made of, by name; its keys only where it may stand alone."""
+        spec = self.spec
+        needed = {*spec.right.keys} if spec.how.pads_right or not self.left else set()
+        return {
+            name: place for place, name in enumerate(self.right.names) if name in needed or name not in spec.unshown
+        }
+
+    @cached_property
     def _readable(self) -> dict[str, tuple[bool, int]]:
         """What a condition can read: the joined columns, and those of each side by its name; whose, and which."""
         spec, found = self.spec, {name: (True, number) for number, name in enumerate(self.left.names)}
@@ -276,15 +287,16 @@ def _require_comparable(own: str, this: pa.DataType, other: str, that: pa.DataTy
         )
 
 
-def _taken(rows: SideRows, places: Ints) -> list[pa.Array]:
-    """The own columns of rows; null where a place is -1."""
+def _taken(rows: SideRows, places: Ints, which: Iterable[int] | None = None) -> list[pa.Array]:
+    """Columns of rows, all of their own or some; null where a place is -1."""
+    columns = rows.columns if which is None else [rows.columns[place] for place in which]
     if len(places) and places.min() < 0:
         wanted = pa.array(np.maximum(places, 0), mask=places < 0)
         if not len(rows):
-            return [pa.nulls(len(places), column.type) for column in rows.columns]
+            return [pa.nulls(len(places), column.type) for column in columns]
     else:
         wanted = pa.array(places)
-    return [column.take(wanted) for column in rows.columns]
+    return [column.take(wanted) for column in columns]
 
 
 def _stamps(stamp: Stamp, pairs: RowPairs) -> pa.Array:

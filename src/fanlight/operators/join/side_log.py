@@ -36,7 +36,9 @@ class SideRows(Columnar):
         codes, times = self.codes, self.times
         if ((codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (times[1:] >= times[:-1]))).all():
             return self
-        return self.take(sort_by_key_time(codes, times).order)
+        order, codes, times = sort_by_key_time(codes, times)
+        places = pa.array(order)
+        return SideRows(times, self.came[order], codes, [column.take(places) for column in self.columns])
 
 
 class SideLog:
