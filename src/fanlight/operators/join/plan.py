@@ -51,8 +51,8 @@ class RowPairs:
         """The pairs of all parts, one part after the other."""
         if len(parts) == 1:
             return parts[0]
-        lefts, left = _united([(part.lefts, part.left) for part in parts])
-        rights, right = _united([(part.rights, part.right) for part in parts])
+        lefts, left = united([(part.lefts, part.left) for part in parts])
+        rights, right = united([(part.rights, part.right) for part in parts])
         return RowPairs(lefts, rights, left, right)
 
 
@@ -77,8 +77,8 @@ class JoinPlan:
         left, right = (_own(schema, side) for side in (spec.left, spec.right))
         for field in [*left, *right]:
             require_movable(field.name, field.type)
-        for side, own_columns in ((spec.left, left), (spec.right, right)):
-            require_told_apart(own_columns, side)
+        for side, columns in ((spec.left, left), (spec.right, right)):
+            require_told_apart(columns, side)
         for own, other in zip(spec.left.keys, spec.right.keys, strict=True):
             if left and right:
                 _require_comparable(own, left.field(own).type, other, right.field(other).type)
@@ -88,6 +88,11 @@ class JoinPlan:
         if spec.where is not None and len(left) and len(right):
             plan.require_condition()
         return plan
+
+    @property
+    def sides(self) -> list[tuple[Side, pa.Schema]]:
+        """The sides, and the columns of each."""
+        return [(self.spec.left, self.left), (self.spec.right, self.right)]
 
     def codes(self, keys: list[pa.Array], rows: int) -> Ints:
         """The keys of rows as one number each; of a null key it may be that of another."""
@@ -101,10 +106,10 @@ class JoinPlan:
 
     def rows(self, pairs: RowPairs) -> pa.RecordBatch:
         """Joined rows."""
-        left = _taken(pairs.lefts, pairs.left)
+        left = taken(pairs.lefts, pairs.left)
         if self.spec.how.of_left_only:
             return pa.RecordBatch.from_arrays(left, schema=self.result)
-        right = dict(zip(self.right.names, _taken(pairs.rights, pairs.right), strict=True))
+        right = dict(zip(self.right.names, taken(pairs.rights, pairs.right), strict=True))
         if not self.left:
             left = [
                 right[other].cast(field.type) for other, field in zip(self.spec.right.keys, self.result, strict=False)
@@ -212,7 +217,7 @@ class JoinPlan:
         return Evaluator("join: where", (("", self.spec.where.expression),))
 
 
-def _united(parts: list[tuple[SideRows, Ints]]) -> tuple[SideRows, Ints]:
+def united(parts: list[tuple[SideRows, Ints]]) -> tuple[SideRows, Ints]:
     """The rows of one side of several parts as one table, and the places there. Of many rows, those with a pair go in.
 
     Parts often have the same rows, which go in once.
@@ -247,8 +252,8 @@ def _joined(spec: JoinSpec, schema: pa.Schema, left: pa.Schema, right: pa.Schema
     """
     if spec.how.of_left_only:
         return left
-    taken = {spec.left.time, *spec.left.keys, *left.names}
-    others = [field.with_name(spec.right_name(field.name, taken)) for field in right if field.name not in spec.unshown]
+    known = {spec.left.time, *spec.left.keys, *left.names}
+    others = [field.with_name(spec.right_name(field.name, known)) for field in right if field.name not in spec.unshown]
     for key, own, other in zip(spec.keys, spec.left.keys, spec.right.keys, strict=True):
         if not right:
             continue
@@ -276,7 +281,7 @@ def _require_comparable(own: str, this: pa.DataType, other: str, that: pa.DataTy
         )
 
 
-def _taken(rows: SideRows, places: Ints) -> list[pa.Array]:
+def taken(rows: SideRows, places: Ints) -> list[pa.Array]:
     """The own columns of rows; null where a place is -1."""
     if len(places) and places.min() < 0:
         wanted = pa.array(np.maximum(places, 0), mask=places < 0)
