@@ -162,7 +162,7 @@ def _each(others: list[str], said: Any, word: str, kind: type[Said], lead: str) 
     for name in others:
         if not isinstance(found.get(name), kind):
             raise SpecError(
-                f"join: `{word}` of {name!r} is {found.get(name)!r}, which says nothing of when its rows match those of "
+                f"join: `{word}` of {name!r} is {found.get(name)!r}, and it must say when its rows match those of "
                 f"{lead!r}. Give it an interval, as in match={{{name!r}: interval('0 s', '5 min')}}."
             )
     return {name: found[name] for name in others}

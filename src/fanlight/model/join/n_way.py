@@ -60,8 +60,8 @@ class NWayJoinSpec(SidedSpec):
             match.within(None)
         if self.how not in (JoinType.INNER, JoinType.LEFT):
             raise SpecError(
-                f"join: several inputs at once are joined with how='inner' or 'left', not {self.how.value!r}. Use one of "
-                f"these, or join two by two, as in orders.join(payments, …, how={self.how.value!r})."
+                f"join: several inputs at once are joined with how='inner' or 'left', not {self.how.value!r}. Use one "
+                f"of these, or join two by two, as in orders.join(payments, …, how={self.how.value!r})."
             )
         if self.mode is EmissionMode.RETRACTING:
             raise SpecError(

@@ -80,7 +80,7 @@ class NWayEager(NWayJoin):
         found = [min(closed)]
         for place, match in enumerate(self._plan.spec.matches):
             waits = closed if self._plan.spec.pads else [*closed[:place], *closed[place + 1 :]]
-            found.append(moved(min(passed[0], *waits), match.least))
+            found.append(moved(min([passed[0], *waits]), match.least))
         return found
 
     @property
