@@ -87,7 +87,7 @@ def n_way(spec: NWayJoinSpec, steps: Sequence[NWayStep], restore_before: Collect
 def n_way_by_law(pipeline: NWayPipeline) -> list[NWayOutcome]:
     """What the oracle gives, step by step."""
     columns = {side.name: columns_of(side.name).names for side in pipeline.spec.sides}
-    oracle = NWayJoinOracle(pipeline.spec, columns, pipeline.conditions)
+    oracle = NWayJoinOracle(pipeline.spec, columns, pipeline.conditions, pipeline.condition)
     return [oracle.step(step) for step in pipeline.steps]
 
 

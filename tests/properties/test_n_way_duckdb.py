@@ -45,6 +45,7 @@ def spec_of(
         tuple(Side(name, "ts", TimeUnit.MICROSECONDS, keys[name != NAMES[0]]) for name in names),
         tuple(found),
         conditions,
+        None,
         how,
         mode,
         watermark=Several(tuple((name, late) for name in (*names[1:], names[0]))),

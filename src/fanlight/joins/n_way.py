@@ -14,8 +14,8 @@ from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.n_way import NWayJoinSpec
-from fanlight.model.join.sides import JoinType
-from fanlight.model.preparation import Intake, Preparation, Where, is_expression, where_of
+from fanlight.model.join.sides import TABLE_TIME, JoinType
+from fanlight.model.preparation import Intake, Preparation, Where, where_of
 from fanlight.model.retention import Retention
 from fanlight.model.time.duration import Duration, DurationLike
 from fanlight.model.time.watermarks import Several
@@ -71,8 +71,9 @@ def join(
 
     The first stream leads. Every other one has a `match` with it, the same for all or one by name; a combination is a
     row of the first and a matching row of each other one. With `how="left"` each row of the first leaves, with nulls
-    where another stream has no match. Nothing is kept but rows of the streams: no pairs in between. `where` are
-    conditions by name, each over the columns of the first stream and of that one. A stream that has brought nothing
+    where another stream has no match. Nothing is kept but rows of the streams: no pairs in between. `where` is a
+    condition over joined columns, as `p.cents`, that a combination must meet; or there are several by name, each of
+    what matches that stream. A stream that has brought nothing
     for `idle` of the clock holds the others back no longer; of an interval without an end, `retention` says how long
     rows are kept.
 
@@ -102,7 +103,7 @@ def join(
     spec = NWayJoinSpec(
         tuple(side_of(name, stream) for name, stream in inputs.items()),
         tuple(bounded),
-        _wheres(others, where, lead),
+        *_wheres(others, where, lead),
         kind,
         EmissionMode.EAGER if kind is JoinType.INNER else EmissionMode.ON_CLOSE,
         corrected if lateness is None else Duration.of(lateness),
@@ -120,6 +121,11 @@ def _one_of(name: str, given: object) -> Stream:
         )
     stream = given.as_stream()
     require_one_input(stream)
+    if stream.time == TABLE_TIME:
+        raise SpecError(
+            f"join: {name!r} is a table without a time, and times decide what matches. Join it afterwards, as in "
+            f"join(…).key_by(…).join({name})."
+        )
     return replace(stream, name=name)
 
 
@@ -139,20 +145,13 @@ def _require_together(inputs: Mapping[str, Stream]) -> None:
             )
 
 
-def _wheres(others: list[str], where: Any, lead: str) -> tuple[Where | None, ...]:
-    """The condition of each other stream; None for one that has none."""
-    if where is None:
-        return (None,) * len(others)
-    if not isinstance(where, Mapping):
-        if len(others) > 1 and is_expression(where):
-            raise SpecError(
-                f"join: `where` is one condition, and {len(others)} streams match {lead!r}. Say it by name, as in "
-                f"where={{{others[0]!r}: …}}; a condition over whole combinations stands after the join, as in "
-                "join(…).where(…)."
-            )
-        return tuple(where_of(where) for _ in others)
+def _wheres(others: list[str], where: Any, lead: str) -> tuple[tuple[Where | None, ...], Where | None]:
+    """The condition of each other stream, None for one that has none; and that of whole combinations."""
+    if where is None or not isinstance(where, Mapping):
+        whole = None if where is None else where_of(where)
+        return ((whole,), None) if len(others) == 1 else ((None,) * len(others), whole)
     _require_names("where", where, others, lead)
-    return tuple(where_of(where[name]) if name in where else None for name in others)
+    return tuple(where_of(where[name]) if name in where else None for name in others), None
 
 
 def _each(others: list[str], said: Any, word: str, kind: type[Said], lead: str) -> dict[str, Said]:

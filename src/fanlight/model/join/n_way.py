@@ -34,6 +34,8 @@ class NWayJoinSpec(SidedSpec):
     """What matches a row of the lead, of each other input: how far its time may be from that of the lead."""
     wheres: tuple[Where | None, ...]
     """Of each other input, a condition over the columns of the lead and its own that a match must meet."""
+    where: Where | None = None
+    """A condition over the joined columns that a combination must meet; of an inner join."""
     how: JoinType = JoinType.INNER
     mode: EmissionMode = EmissionMode.EAGER
     lateness: Duration = ZERO
@@ -62,6 +64,11 @@ class NWayJoinSpec(SidedSpec):
             raise SpecError(
                 f"join: several inputs at once are joined with how='inner' or 'left', not {self.how.value!r}. Use one "
                 f"of these, or join two by two, as in orders.join(payments, …, how={self.how.value!r})."
+            )
+        if self.where is not None and self.pads:
+            raise SpecError(
+                "join: a condition over all inputs does not say which of them has no match where it is false. Say it "
+                f"of one input, as in where={{{self.others[0].name!r}: …}}, or join with how='inner'."
             )
         if self.mode is EmissionMode.RETRACTING:
             raise SpecError(
@@ -148,6 +155,7 @@ class NWayJoinSpec(SidedSpec):
             if where is not None
         ]
         lead, others = self.lead.name, " and ".join(side.name for side in self.others)
+        wheres += [] if self.where is None else [("condition", self.where.told)]
         on_close = f"when a row of {lead} is complete, in the order of {lead}"
         eager = "a combination as soon as all its rows are here"
         pads = "; nulls as soon as no match can come any more" if self.pads else ""

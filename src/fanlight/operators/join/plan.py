@@ -9,18 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fanlight.errors import InputError, SpecError
+from fanlight.errors import InputError
 from fanlight.kernels.grouping.groups import Bools, Ints, check_key
 from fanlight.kernels.join.equal_keys import equal, equal_at
-from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.row_hashes import row_hashes
 from fanlight.model.join.sides import BOTH, JOINED_TIME, Side, Stamp
 from fanlight.model.join.spec import JoinSpec
-from fanlight.model.preparation import text_of
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.ingest.conform import is_alike
-from fanlight.operators.ingest.expressions import Evaluator
 from fanlight.operators.join.changed_log import require_told_apart
+from fanlight.operators.join.condition import JoinCondition
 from fanlight.operators.join.side_log import SideRows
 from fanlight.operators.sort.gather import require_movable
 
@@ -85,8 +83,8 @@ class JoinPlan:
         kinds = [schema.field(name).type for name in spec.keys]
         is_exact = not kinds or (len(kinds) == 1 and pa.types.is_integer(kinds[0]))
         plan = JoinPlan(spec, schema, left, right, _joined(spec, schema, left, right), is_exact)
-        if spec.where is not None and len(left) and len(right):
-            plan.require_condition()
+        if plan.condition is not None and len(left) and len(right):
+            plan.condition.require()
         return plan
 
     @property
@@ -159,34 +157,9 @@ class JoinPlan:
         for these, those in zip(*sides, strict=True):
             if not self.is_exact or these.null_count or those.null_count:
                 fine &= equal_at(these, those, pairs.left, pairs.right)
-        return fine if self.spec.where is None else fine & self._condition(pairs)
-
-    def _condition(self, pairs: RowPairs) -> Bools:
-        assert self.spec.where is not None
-        text = self.spec.where.told
-        columns: dict[str, pa.Array] = {}
-        for called, (is_left, number) in self._readable.items():
-            if called in text:
-                rows, places = (pairs.lefts, pairs.left) if is_left else (pairs.rights, pairs.right)
-                columns[called] = plain(rows.columns[number]).take(pa.array(places))
-        (found,) = self._evaluator.columns(pa.RecordBatch.from_pydict(columns or {"": pa.nulls(len(pairs))}))
-        mask: Bools = found.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)
-        return mask
-
-    def require_condition(self) -> None:
-        """Refuse a condition that reads what is not there, or is neither true nor false."""
-        assert self.spec.where is not None
-        sides = {True: self.left, False: self.right}
-        fields = [
-            pa.field(called, plain_type(sides[is_left].field(number).type))
-            for called, (is_left, number) in self._readable.items()
-        ]
-        (kind,) = self._evaluator.types(pa.schema(fields))
-        if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-            raise SpecError(
-                f"join: `where` ({text_of(self.spec.where.expression)}) is of type {kind}, and a condition is true or "
-                f"false. Compare it with something, as in fl.col({fields[0].name!r}) > 0."
-            )
+        if self.condition is None:
+            return fine
+        return fine & self.condition.holds((pairs.lefts, pairs.rights), (pairs.left, pairs.right))
 
     @cached_property
     def result_with_op(self) -> pa.Schema:
@@ -201,20 +174,14 @@ class JoinPlan:
         return self.result.append(pa.field(self.spec.op, pa.string()))
 
     @cached_property
-    def _readable(self) -> dict[str, tuple[bool, int]]:
-        """What a condition can read: the joined columns, and those of each side by its name; whose, and which."""
-        spec, found = self.spec, {name: (True, number) for number, name in enumerate(self.left.names)}
+    def condition(self) -> JoinCondition | None:
+        """What a pair must meet besides."""
+        if self.spec.where is None:
+            return None
+        joined = {name: (0, number) for number, name in enumerate(self.left.names)}
         for number, name in enumerate(self.right.names):
-            found.setdefault(spec.right_name(name, self.left.names), (False, number))
-        for side, schema in ((spec.left, self.left), (spec.right, self.right)):
-            for number, name in enumerate(schema.names):
-                found.setdefault(f"{side.name}.{name}", (side is spec.left, number))
-        return found
-
-    @cached_property
-    def _evaluator(self) -> Evaluator:
-        assert self.spec.where is not None
-        return Evaluator("join: where", (("", self.spec.where.expression),))
+            joined.setdefault(self.spec.right_name(name, self.left.names), (1, number))
+        return JoinCondition(self.spec.where, self.sides, joined)
 
 
 def united(parts: list[tuple[SideRows, Ints]]) -> tuple[SideRows, Ints]:

@@ -5,8 +5,9 @@ What is drawn of an input is what is drawn of a side of a join of two.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +24,7 @@ from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Several
 from fanlight.testing.oracle.join.n_way import NWayStep
 from fanlight.testing.oracle.join.sides import Holds
+from fanlight.testing.script import Record
 from fanlight.testing.strategies.joins import (
     CONDITIONS,
     KEYS,
@@ -36,6 +38,13 @@ from fanlight.testing.strategies.joins import (
 
 NAMES = ("o", "p", "s", "t")
 """The lead, and up to three others."""
+LEAST = 2
+"""As many inputs as a join has at least."""
+WHOLE: tuple[Any, Callable[[Record], bool | None]] = (
+    pc.field("p.w") <= pc.field("w_s"),
+    lambda row: None if row["w"] is None or row["w_s"] is None else row["w"] <= row["w_s"],
+)
+"""A condition over a combination as the engine reads it, and as the oracle does."""
 MODES = (EmissionMode.EAGER, EmissionMode.ON_CLOSE)
 
 
@@ -45,11 +54,14 @@ class NWayPipeline:
 
     spec: NWayJoinSpec
     conditions: dict[str, Holds]
+    condition: Callable[[Record], bool | None] | None
     steps: list[NWayStep]
 
 
 def columns_of(name: str) -> pa.Schema:
-    """The columns of an input: those of a left side for the lead, those of a right side for all others."""
+    """The columns of an input: those of a left side for the lead, those of a right side for others, in any order."""
+    if name == NAMES[2]:
+        return pa.schema(list(RIGHT_COLUMNS)[::-1])
     return LEFT_COLUMNS if name == NAMES[0] else RIGHT_COLUMNS
 
 
@@ -59,6 +71,8 @@ def n_way_specs(
 ) -> tuple[NWayJoinSpec, dict[str, Holds]]:
     """A join of so many inputs that leaves in one of these modes, and what its conditions say, by input."""
     names = NAMES[: draw(st.sampled_from(inputs))]
+    how = draw(st.sampled_from([JoinType.INNER, JoinType.LEFT]))
+    has_whole = how is JoinType.INNER and len(names) > LEAST and draw(st.booleans())
     own, other = draw(st.sampled_from(KEYS))
     said = {name: draw(st.sampled_from(_conditions(name))) for name in names[1:]}
     idle = draw(st.one_of(st.none(), st.none(), st.integers(1, 3).map(Duration)))
@@ -66,7 +80,8 @@ def n_way_specs(
         (Side(names[0], "ts", TimeUnit.MICROSECONDS, own), *(_other(name, other) for name in names[1:])),
         tuple(draw(matches()) for _ in names[1:]),
         tuple(None if one is None else one[0] for one in said.values()),
-        draw(st.sampled_from([JoinType.INNER, JoinType.LEFT])),
+        Where(WHOLE[0]) if has_whole else None,
+        how,
         draw(st.sampled_from(modes)),
         draw(st.sampled_from([0, 0, 0, 2, 5]).map(Duration)),
         Several(tuple((name, draw(strategies())) for name in (*names[1:], names[0])), idle=idle),
@@ -89,7 +104,8 @@ def n_way_pipelines(
         st.dictionaries(st.sampled_from(names), watermarks, max_size=len(names)),
         st.none() | st.integers(0, 8),
     )
-    return NWayPipeline(spec, conditions, [*draw(st.lists(step, max_size=6)), NWayStep(end=True)])
+    condition = None if spec.where is None else WHOLE[1]
+    return NWayPipeline(spec, conditions, condition, [*draw(st.lists(step, max_size=6)), NWayStep(end=True)])
 
 
 def _other(name: str, keys: tuple[str, ...]) -> Side:

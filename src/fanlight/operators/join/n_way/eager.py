@@ -50,8 +50,7 @@ class NWayEager(NWayJoin):
             log.append(rows.where(rows.times >= kept))
         if matched is None:
             return []
-        found = newly_combined(leads, leads.came >= since, matched)
-        return [self._plan.rows(found)] if len(found) else []
+        return self._plan.rows(self._plan.met(newly_combined(leads, leads.came >= since, matched)))
 
     def _touched(self, fresh: list[SideRows], before: list[Timestamp], after: list[Timestamp]) -> Iterator[SideRows]:
         """The kept rows of the lead that new rows of other inputs match, or that have lost the hope for a match."""

@@ -31,7 +31,7 @@ class NWayOnClose(NWayJoin):
         leads = leads.take(np.lexsort([leads.came, leads.times]))
         hopes = [np.ones(len(leads), np.bool_)] * len(self._plan.pairs)
         matched = self._matched(leads, (), hopes, self._closed([after for _, after in passed]), 0)
-        return [] if matched is None else [self._plan.rows(combined(leads, matched))]
+        return [] if matched is None else self._plan.rows(self._plan.met(combined(leads, matched)))
 
     def _kept(self, passed: list[Timestamp]) -> list[Timestamp]:
         lead = self._complete(passed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -69,12 +69,20 @@ class NWayJoinOracle:
     """
 
     def __init__(
-        self, spec: NWayJoinSpec, columns: Mapping[str, Sequence[str]], conditions: Mapping[str, Holds] | None = None
+        self,
+        spec: NWayJoinSpec,
+        columns: Mapping[str, Sequence[str]],
+        conditions: Mapping[str, Holds] | None = None,
+        condition: Callable[[Record], bool | None] | None = None,
     ) -> None:
-        """A run of `spec` over inputs with these columns; `conditions` are what its `wheres` say, by input."""
+        """A run of `spec` over inputs with these columns.
+
+        `conditions` are what its `wheres` say, by input; `condition` is what its `where` says of a joined row.
+        """
         if not isinstance(spec.watermark, Several):
             raise SpecError("oracle of joins: each input has a watermark of its own. Use several(…).")
         self.spec, self.columns, self.conditions = spec, columns, conditions or {}
+        self.condition = condition
         self.idle = spec.watermark.idle
         self.inputs = {name: SideInput(delay_of(strategy)) for name, strategy in spec.watermark.inputs}
         self.came, self.clock, self.together = 0, START_OF_TIME, START_OF_TIME
@@ -138,10 +146,13 @@ class NWayJoinOracle:
         """What is known of a row of the lead: nulls only where no match can come any more."""
         choices: list[Sequence[JoinRow | None]] = []
         for place in self._others:
-            matches = [row for row in self._rows(place) if self._matches(place, lead, row)]
+            matches = sorted(
+                (row for row in self._rows(place) if self._matches(place, lead, row)), key=lambda row: row.order
+            )
             is_alone = self.spec.how is JoinType.LEFT and not matches and lead.time < self._closed(place)
-            choices.append([None] if is_alone else sorted(matches, key=lambda row: row.order))
-        return [(lead, *rest) for rest in product(*choices)]
+            choices.append([None] if is_alone else matches)
+        found: list[Combination] = [(lead, *rest) for rest in product(*choices)]
+        return [one for one in found if self.condition is None or self.condition(self._joined(one)) is True]
 
     def _matches(self, place: int, lead: JoinRow, row: JoinRow) -> bool:
         spec, other, match = self.spec, self.spec.sides[place + 1], self.spec.matches[place]
