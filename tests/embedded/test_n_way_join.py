@@ -309,7 +309,7 @@ class TestRefused:
                 "'t', which is no stream",
             ),
             (
-                lambda o, p, s: fl.join(o=o, p=p, s=s, match=HOUR, how="left", where=fl.col("x") > 0),
+                lambda o, p, s: fl.join(o=o, p=p, s=s, match=HOUR, how="left", where=fl.col("x")),
                 r"where=\{'p': …\}",
             ),
             (lambda o, p, s: fl.join(o=o, p=p, s=s, match=HOUR, where=fl.col("price")).table(), "is of type int64"),
