@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from fanlight.kernels.join.probe import matches
+from fanlight.kernels.join.probe import ranges
 from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
 from fanlight.operators.accounting import Books
-from fanlight.operators.join.n_way.matched import newly_combined
+from fanlight.operators.join.n_way.matched import Leads, newly_combined
 from fanlight.operators.join.n_way.operator import NWayJoin
 from fanlight.operators.join.n_way.plan import NWayPlan
 from fanlight.operators.join.side_log import SideRows
@@ -42,32 +42,41 @@ class NWayEager(NWayJoin):
         passed = self._passed(progress)
         before, after = (self._closed([step[place] for step in passed]) for place in (0, 1))
         (fresh, since), self._came, self._first = (self._came, self._first), self._nobody, _NOTHING_NEW
-        leads = SideRows.concat([fresh[0], *self._touched(fresh[1:], before, after)])
-        leads = leads.take(np.lexsort([leads.came, leads.times]))
-        hopes = [leads.times >= closed for closed in before]
-        matched = self._matched(leads, fresh[1:], hopes, after, since)
+        leads = Leads.concat([self._new(fresh[0]), *self._touched(fresh[1:], before, after)])
+        leads = leads.take(np.lexsort([leads.rows.came, leads.rows.times]))
+        matched = self._matched(leads, fresh[1:], before, after, since)
         for log, rows, kept in zip(self._logs, fresh, self._kept([one for _, one in passed]), strict=True):
             log.append(rows.where(rows.times >= kept))
-        if matched is None:
-            return []
-        return self._plan.rows(self._plan.met(newly_combined(leads, leads.came >= since, matched)))
+        return [] if matched is None else self._plan.rows(self._plan.met(newly_combined(leads, matched)))
 
-    def _touched(self, fresh: list[SideRows], before: list[Timestamp], after: list[Timestamp]) -> Iterator[SideRows]:
-        """The kept rows of the lead that new rows of other inputs match, or that have lost the hope for a match."""
-        came = [one for one in zip(fresh, self._plan.spec.matches, strict=True) if len(one[0])]
+    def _new(self, rows: SideRows) -> Leads:
+        every = np.ones(len(rows), np.bool_)
+        return Leads(every, rows, [every] * len(self._plan.pairs))
+
+    def _touched(self, fresh: list[SideRows], before: list[Timestamp], after: list[Timestamp]) -> Iterator[Leads]:
+        """The kept rows of the lead that new rows of other inputs match, or that have lost the hope for a match.
+
+        One that new rows of a single input match has nothing new with the old rows of that input.
+        """
         lost = [*zip(before, after, strict=True)] if self._plan.spec.pads else []
-        reach = [int(rows.times.min()) - match.most for rows, match in came]
+        each = list(zip(fresh, self._plan.spec.matches, strict=True))
+        reach = [int(rows.times.min()) - match.most for rows, match in each if len(rows)]
         reach += [low for low, high in lost if high > low]
         for chunk in self._logs[0].since(min(reach)) if reach else ():
-            is_touched = np.zeros(len(chunk), np.bool_)
-            for rows, match in came:
-                _, places = matches(
-                    chunk.codes, chunk.times, rows.codes, rows.times - match.most, rows.times - match.least
+            meets = [
+                ranges(chunk.codes, chunk.times, rows.codes, rows.times - match.most, rows.times - match.least).covers(
+                    len(chunk)
                 )
-                is_touched[places] = True
+                for rows, match in each
+            ]
+            is_lost = np.zeros(len(chunk), np.bool_)
             for low, high in lost:
-                is_touched |= (chunk.times >= low) & (chunk.times < high)
-            yield chunk.where(is_touched)
+                is_lost |= (chunk.times >= low) & (chunk.times < high)
+            many = np.sum(meets, axis=0)
+            looks_back = [is_lost | (many > own) for own in meets]
+            is_touched = is_lost | (many > 0)
+            old = Leads(np.zeros(len(chunk), np.bool_), chunk, looks_back)
+            yield old.where(is_touched)
 
     def _kept(self, passed: list[Timestamp]) -> list[Timestamp]:
         """From which time on rows are kept: those of the lead until they find no match any more, whatever the input.

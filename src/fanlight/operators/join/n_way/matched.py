@@ -13,11 +13,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fanlight.kernels.grouping.columnar import Columnar
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.join.products import products
 from fanlight.operators.join.n_way.plan import Combinations
 from fanlight.operators.join.plan import RowPairs, numbers_at, united
 from fanlight.operators.join.side_log import SideRows
+
+
+@dataclass(frozen=True, slots=True)
+class Leads(Columnar):
+    """Rows of the lead whose combinations are looked for."""
+
+    is_new: Bools
+    rows: SideRows
+    looks_back: list[Bools]
+    """Of each other input, whether its old rows may be in something new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +70,13 @@ def combined(leads: SideRows, matched: list[Matched]) -> Combinations:
     return Combinations((leads, *(one.rows for one in matched)), (groups, *found))
 
 
-def newly_combined(leads: SideRows, is_new: Bools, matched: list[Matched]) -> Combinations:
+def newly_combined(leads: Leads, matched: list[Matched]) -> Combinations:
     """The combinations that have something new, each once, in order.
 
     The last input in which a combination has something new tells it apart: those before have anything, those after
     what is old. Combinations without nulls come before those that have some.
     """
-    groups, entries = _last_new(0, [one.old * is_new for one in matched], matched)
+    groups, entries = _last_new(0, [one.old * leads.is_new for one in matched], matched)
     for last in range(1, len(matched) + 1):
         counts = [one.every for one in matched[: last - 1]]
         counts += [matched[last - 1].every - matched[last - 1].old, *(one.old for one in matched[last:])]
@@ -75,7 +86,7 @@ def newly_combined(leads: SideRows, is_new: Bools, matched: list[Matched]) -> Co
     places = [one.places[entry] for one, entry in zip(matched, entries, strict=True)]
     has_null = np.any([place < 0 for place in places], axis=0)
     order = np.lexsort([*entries[::-1], groups, has_null])
-    return Combinations((leads, *(one.rows for one in matched)), (groups, *places)).take(order)
+    return Combinations((leads.rows, *(one.rows for one in matched)), (groups, *places)).take(order)
 
 
 def _last_new(last: int, counts: list[Ints], matched: list[Matched]) -> tuple[Ints, list[Ints]]:

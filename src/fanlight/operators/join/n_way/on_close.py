@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.model.time.timestamp import Timestamp
-from fanlight.operators.join.n_way.matched import combined
+from fanlight.operators.join.n_way.matched import Leads, combined
 from fanlight.operators.join.n_way.operator import NWayJoin
 from fanlight.operators.join.side_log import SideRows
 from fanlight.operators.join.sides import moved
@@ -29,8 +29,9 @@ class NWayOnClose(NWayJoin):
         low, high = (self._complete([step[place] for step in passed]) for place in (0, 1))
         leads = self._logs[0].between(low, high) if high > low else self._nothing(0)
         leads = leads.take(np.lexsort([leads.came, leads.times]))
-        hopes = [np.ones(len(leads), np.bool_)] * len(self._plan.pairs)
-        matched = self._matched(leads, (), hopes, self._closed([after for _, after in passed]), 0)
+        every = np.ones(len(leads), np.bool_)
+        closed = self._closed([after for _, after in passed])
+        matched = self._matched(Leads(every, leads, [every] * len(closed)), (), closed, closed, 0)
         return [] if matched is None else self._plan.rows(self._plan.met(combined(leads, matched)))
 
     def _kept(self, passed: list[Timestamp]) -> list[Timestamp]:

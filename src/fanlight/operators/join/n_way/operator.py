@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanlight.kernels.grouping.groups import Bools, Ints
-from fanlight.kernels.join.probe import matches
+from fanlight.kernels.join.probe import Ranges, ranges
 from fanlight.kernels.sort_key_time import sort_by_key_time
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import END_OF_TIME, Timestamp
 from fanlight.operators.accounting import INPUT, Books
 from fanlight.operators.ingest.bundle import Bundle
-from fanlight.operators.join.n_way.matched import Matched
+from fanlight.operators.join.n_way.matched import Leads, Matched
 from fanlight.operators.join.n_way.plan import NWayPlan
 from fanlight.operators.join.plan import RowPairs
 from fanlight.operators.join.side_log import SideLog, SideRows
 from fanlight.operators.join.sides import moved, rows_of_side
 from fanlight.operators.operator import Operator, Progress
 from fanlight.state.store import ChunkStore
+
+
+class _Search(NamedTuple):
+    """Rows of the lead that were looked for in a chunk of another input, and the ranges that were found there."""
+
+    chunk: SideRows
+    leads: Ints
+    ranges: Ranges
 
 
 class NWayJoin(Operator):
@@ -86,44 +95,62 @@ class NWayJoin(Operator):
 
     def _matched(
         self,
-        leads: SideRows,
+        leads: Leads,
         fresh: Sequence[SideRows],
-        hopes: Sequence[Bools],
-        closed: list[Timestamp],
+        before: Sequence[Timestamp],
+        closed: Sequence[Timestamp],
         since: int,
     ) -> list[Matched] | None:
         """What rows of the lead, by time, have in each other input; None if they make no combination.
 
-        `fresh` are the rows of each other input that are not kept yet, `hopes` says which rows of the lead might have
-        found a match in it before, and `closed` before which time they find none any more. Rows that came from the
+        `fresh` are the rows of each other input that are not kept yet. For each of these, `closed` says before which
+        time rows of the lead find no match any more, and `before` the same before the step. Rows that came from the
         number `since` on are new.
+
+        All inputs are searched first. Matches are made only where there may be some in all of them, so that there are
+        hardly ever more than combinations.
         """
-        by_key = sort_by_key_time(leads.codes, leads.times).order
-        alive, found = np.ones(len(leads), np.bool_), []
+        rows, pads = leads.rows, self._plan.spec.pads
+        by_key = sort_by_key_time(rows.codes, rows.times).order
+        alive, searches, found = np.ones(len(rows), np.bool_), [], []
+        for number in range(len(closed)):
+            searches.append(list(self._searched(number, leads, by_key[alive[by_key]], fresh[number : number + 1])))
+            if not pads:
+                alive = np.zeros(len(rows), np.bool_)
+                for one in searches[-1]:
+                    alive[one.leads[one.ranges.hits[one.ranges.counts > 0]]] = True
         for number, closes in enumerate(closed):
-            sought = by_key[alive[by_key]]
-            if not len(sought):
-                return None
-            pairs = self._pairs(number, leads, sought, fresh[number : number + 1])
-            is_alone = alive & (leads.times < closes) if self._plan.spec.pads else np.zeros(len(leads), np.bool_)
+            pairs = self._pairs(number, rows, searches[number], alive)
+            is_alone = alive & (rows.times < closes) if pads else np.zeros(len(rows), np.bool_)
             alive = is_alone.copy()
             for both in pairs:
                 alive[both.left] = True
                 is_alone[both.left] = False
             alone = np.flatnonzero(is_alone)
-            found.append(Matched.of(pairs, self._nothing(number + 1), alone, hopes[number][alone], len(leads), since))
+            had_hope = rows.times[alone] >= before[number]
+            found.append(Matched.of(pairs, self._nothing(number + 1), alone, had_hope, len(rows), since))
         return found if alive.any() else None
 
-    def _pairs(self, number: int, leads: SideRows, sought: Ints, fresh: Sequence[SideRows]) -> list[RowPairs]:
-        """The matches that rows of the lead at `sought`, by key, have in one of the other inputs."""
-        plan, match, found = self._plan.pairs[number], self._plan.spec.matches[number], []
-        rows = leads.take(sought)
-        low, high = rows.times + match.least, rows.times + match.most
-        for chunk in (*self._logs[number + 1].since(int(low.min())), *fresh):
-            left, right = matches(chunk.codes, chunk.times, rows.codes, low, high)
-            fine = plan.meets(RowPairs(rows, chunk, left, right))
+    def _searched(self, number: int, leads: Leads, sought: Ints, fresh: Sequence[SideRows]) -> Iterator[_Search]:
+        """The searches for rows of the lead at `sought`, by key, in one of the other inputs."""
+        match, rows = self._plan.spec.matches[number], leads.rows
+        looking = sought[leads.looks_back[number][sought]]
+        old = self._logs[number + 1].since(int(rows.times[looking].min()) + match.least) if len(looking) else ()
+        for chunks, places in ((old, looking), (fresh, sought)):
+            codes, times = rows.codes[places], rows.times[places]
+            for chunk in chunks:
+                found = ranges(chunk.codes, chunk.times, codes, times + match.least, times + match.most)
+                yield _Search(chunk, places, found)
+
+    def _pairs(self, number: int, leads: SideRows, searches: list[_Search], alive: Bools) -> list[RowPairs]:
+        """The matches of those rows of the lead that are `alive`, in one of the other inputs."""
+        plan, found = self._plan.pairs[number], []
+        for one in searches:
+            left, right = one.ranges.where(alive[one.leads[one.ranges.hits]]).spread()
+            both = RowPairs(leads, one.chunk, one.leads[left], right)
+            fine = plan.meets(both)
             if fine.any():
-                found.append(RowPairs(leads, chunk, sought[left[fine]], right[fine]))
+                found.append(both if fine.all() else both.take(np.flatnonzero(fine)))
         return found
 
     def _matchable(self, number: int, rows: SideRows) -> SideRows:
