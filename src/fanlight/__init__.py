@@ -28,7 +28,7 @@ from fanlight.errors import (
     VectorError,
 )
 from fanlight.inputs import stream, table
-from fanlight.joins import JoinResult, why
+from fanlight.joins import JoinResult, NWayJoinResult, join, why
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -71,6 +71,7 @@ from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec, as_of
 from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
+from fanlight.model.join.n_way import NWayJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.join.version import Version, version
@@ -177,6 +178,8 @@ __all__ = [
     "LateBy",
     "LateSessions",
     "MissingExtra",
+    "NWayJoinResult",
+    "NWayJoinSpec",
     "OnTime",
     "Op",
     "OtherEngine",
@@ -258,6 +261,7 @@ __all__ = [
     "in_order",
     "inspect",
     "interval",
+    "join",
     "join_text",
     "lag",
     "last",

@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.firing import FiringTime
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.join.window import WindowJoinSpec
 from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.spec import WindowSpec
@@ -71,14 +71,16 @@ def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
 
 
 @stage_lines.register
-def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
+def join_lines(spec: SidedSpec, before: StreamSpec | None = None) -> Lines:
     """What is to be said of a join: keys and times are those of its sides."""
-    pairs = zip(spec.left.keys, spec.right.keys, strict=True)
-    keys = ", ".join(f"`{own}` of {spec.left.name} = `{other}` of {spec.right.name}" for own, other in pairs)
-    units = ("" if side.unit is None else f" in {side.unit.value}" for side in (spec.left, spec.right))
-    times = [f"`{side.time}` of {side.name}{unit}" for side, unit in zip((spec.left, spec.right), units, strict=True)]
+    keys = (
+        " = ".join(f"`{key}` of {side.name}" for key, side in zip(same, spec.sides, strict=True))
+        for same in zip(*(side.keys for side in spec.sides), strict=True)
+    )
+    units = ("" if side.unit is None else f" in {side.unit.value}" for side in spec.sides)
+    times = [f"`{side.time}` of {side.name}{unit}" for side, unit in zip(spec.sides, units, strict=True)]
     return [
-        ("keys", keys or "none: times alone count"),
+        ("keys", ", ".join(keys) or "none: times alone count"),
         ("time", f"{' and '.join(times)}, event time{_ahead(spec)}"),
         ("watermark", _watermark(spec, before)),
         *spec.told,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 
 from fanlight.embedded.standalone import StandaloneOperator, alone, looking
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.time.timestamp import Timestamp
 from fanlight.operators.kept_rows import kept_rows
 
 
-class StandaloneJoin(StandaloneOperator[JoinSpec]):
+class StandaloneJoin(StandaloneOperator[SidedSpec]):
     """A join without an engine; the rows it keeps can be looked at.
 
     >>> import fanlight as fl

@@ -74,7 +74,7 @@ class JoinResult(RowResult[JoinSpec]):
         mode = EmissionMode.EAGER if said.takes_late else self.spec.mode
         return self._with(semantics=said, mode=mode)
 
-    def operator(self, **options: object) -> StandaloneJoin:
+    def operator(self, **options: object) -> StandaloneJoin:  # type: ignore[override]  # that of every join
         """The standalone operator of this join, for feeding by hand: `add(records, source="o")` names the side."""
         return StandaloneJoin(self.spec, **self._settings(options))
 

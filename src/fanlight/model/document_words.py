@@ -44,6 +44,7 @@ from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
 from fanlight.model.join.interval import Interval, IntervalJoinSpec
+from fanlight.model.join.n_way import NWayJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.join.version import Version
@@ -219,6 +220,7 @@ WORDS: dict[str, type] = {
     "JoinType": JoinType,
     "Side": Side,
     "Interval": Interval,
+    "NWayJoinSpec": NWayJoinSpec,
     "WindowJoinSpec": WindowJoinSpec,
     "SameWindow": SameWindow,
     # the specs

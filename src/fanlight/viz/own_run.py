@@ -16,7 +16,7 @@ import pyarrow as pa
 from fanlight.embedded.run import EmbeddedRun
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.errors import OtherEngine, SpecError
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME
 from fanlight.model.time.watermarks import Explicit
@@ -49,8 +49,8 @@ def own_run(pipeline: RunsItself) -> tuple[StreamSpec, Iterator[TimelineStep]]:
             "records, as in timeline(result, [{…}, {…}])."
         )
     spec, run = pipeline.spec, pipeline.again().embedded_run()
-    if isinstance(spec, JoinSpec):
-        raise SpecError("timeline: a join has two inputs, and a picture shows one. Draw each side by itself.")
+    if isinstance(spec, SidedSpec):
+        raise SpecError("timeline: a join has several inputs, and a picture shows one. Draw each side by itself.")
     if not run.intakes:
         return spec, _as_they_come(run)
     if judges_each(spec.watermark):

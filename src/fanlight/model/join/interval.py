@@ -103,6 +103,10 @@ class Interval:
         return self.upper.micros - (self.closed in ("left", "neither"))
 
     def __str__(self) -> str:
+        return self.told("left", "right")
+
+    def told(self, left: str, right: str) -> str:
+        """It in words, of two sides that are called so."""
         opens, closes = (
             ("[" if self.closed in ("both", "left") else "("),
             ("]" if self.closed in ("both", "right") else ")"),
@@ -110,7 +114,7 @@ class Interval:
         lower, upper = (
             "forever" if abs(bound.micros) >= FARTHEST.micros else bound for bound in (self.lower, self.upper)
         )
-        return f"right time from left time in {opens}{'-' * (lower == 'forever')}{lower}, {upper}{closes}"
+        return f"{right} time from {left} time in {opens}{'-' * (lower == 'forever')}{lower}, {upper}{closes}"
 
 
 def interval(lower: DurationLike, upper: DurationLike, closed: Closed = "both") -> Interval:

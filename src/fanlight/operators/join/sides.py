@@ -95,15 +95,7 @@ class JoinOperator(Operator):
     def _side(self, own: Bundle, came: Ints, *, left: bool) -> SideRows:
         """The rows of a side as they came, from the part of the bundle that it has."""
         plan = self._plan
-        whole = own.batch.column((plan.spec.left if left else plan.spec.right).name)
-        schema = plan.left if left else plan.right
-        columns = whole.flatten() if pa.types.is_struct(whole.type) else []
-        columns = [
-            column if column.type == field.type else column.cast(field.type)
-            for column, field in zip(columns, schema, strict=True)
-        ]
-        keys = [own.batch.column(name) for name in plan.spec.keys]
-        return SideRows(own.times, came, plan.codes(keys, len(own)), columns)
+        return rows_of_side(plan, own, came, *plan.sides[0 if left else 1])
 
     def _before(self, side: Side, progress: Progress) -> Timestamp:
         """The watermark that records of a side are judged by."""
@@ -157,6 +149,18 @@ def _parted(bundle: Bundle, came: Ints, of_left: Bools) -> tuple[list[Bundle], l
     if of_left[:rights].any():
         return [bundle.where(~of_left), bundle.where(of_left)], [came[~of_left], came[of_left]]
     return [bundle.part(0, rights), bundle.part(rights, len(bundle))], [came[:rights], came[rights:]]
+
+
+def rows_of_side(plan: JoinPlan, own: Bundle, came: Ints, side: Side, schema: pa.Schema) -> SideRows:
+    """The rows of a side as they came, from the part of the bundle that it has; `schema` are its columns."""
+    whole = own.batch.column(side.name)
+    columns = whole.flatten() if pa.types.is_struct(whole.type) else []
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    keys = [own.batch.column(name) for name in plan.spec.keys]
+    return SideRows(own.times, came, plan.codes(keys, len(own)), columns)
 
 
 def _log(store: ChunkStore, space: str, own: pa.Schema, side: Side) -> SideLog:
