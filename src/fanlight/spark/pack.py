@@ -25,6 +25,7 @@ from fanlight.operators.preaggregator import PreAggregator
 from fanlight.spark.bound_once import bound_once
 from fanlight.spark.output import acted_on
 from fanlight.spark.shards import places_of
+from fanlight.spark.spreading import Spreading
 from fanlight.spark.wire import in_pieces, opened, packed_each
 
 SHARD = "_fanlight_shard"
@@ -165,6 +166,7 @@ class Packer:
         self._schema = bound.schema
         self._by_event = times.in_event_time
         self._ids = ids
+        self._spreading = Spreading.of(spec, bound.schema, len(ids))
         self._preaggregator = bound.preaggregator
         self._known = horizon() if self._preaggregator else None
         context = TaskContext.get()
@@ -227,7 +229,9 @@ class Packer:
         return pa.concat_batches(parts)
 
     def _placed(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints]:
-        """The records of a batch, and their shards by position."""
+        """The records of a batch, and their shards by position; with copies, where a join is spread."""
+        if self._spreading is not None:
+            return self._spreading.placed(batch)
         if SHARD in batch.schema.names:
             return self._conformed(batch.drop_columns([SHARD])), batch.column(SHARD).to_numpy()
         rows = self._conformed(batch)

@@ -46,7 +46,7 @@ def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.in
     if not keys or shards == 1:
         return np.zeros(rows, np.int64)
     if not places_itself([column.type for column in keys]):
-        return _hashed_places(keys, rows, shards)
+        return hashed_places(keys, rows, shards)
     numbers = pc.fill_null(keys[0], 0) if keys[0].null_count else keys[0]
     places: NDArray[np.uint64] = numbers.to_numpy().astype(np.int64).view(np.uint64)  # a copy, which is worked on
     places *= _GOLDEN
@@ -56,7 +56,7 @@ def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.in
     return places.view(np.int64)
 
 
-def _hashed_places(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.int64]:
+def hashed_places(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.int64]:
     """The places of keys of any type, by the hashes of their columns; null has one of its own."""
     mixed = np.zeros(rows, np.uint64)
     for column in keys:
