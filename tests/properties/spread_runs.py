@@ -1,4 +1,4 @@
-"""A join that is spread, on several shards without Spark: the real packers send rows, and each shard takes its steps."""
+"""A join that is spread, on several shards without Spark: the real packers send rows, each shard takes its steps."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ class SpreadRun:
             for place, (name, strategy) in enumerate(spec.watermark.inputs)
         }
         followed = told_as(spec.watermark)
-        self.shards = [
-            Shard(spec, MemoryStore(), bound=bind(spec, schema), followed=followed) for _ in range(shards)
-        ]
+        self.shards = [Shard(spec, MemoryStore(), bound=bind(spec, schema), followed=followed) for _ in range(shards)]
         self.clock: int | None = None
 
     def step(self, step: JoinStep) -> list[JoinOutcome]:
@@ -85,7 +83,9 @@ class SpreadRun:
         if ends:
             rows = shard.step(ends=True)
         else:
-            own = sorted((r for r in come if r["shard"] == place), key=lambda r: (r["input"], r["origin"], r["sequence"]))
+            own = sorted(
+                (r for r in come if r["shard"] == place), key=lambda r: (r["input"], r["origin"], r["sequence"])
+            )
             arrivals, _ = unpacked(shard, own, tuple(self.columns), self.clock)
             rows = shard.step_all(arrivals)
         books = shard.require_books()
@@ -115,10 +115,14 @@ def assert_together(shards: list[list[JoinOutcome]], law: list[JoinOutcome]) -> 
     for step, (each, whole) in enumerate(zip(shards, law, strict=True)):
         order = [told(row) for row in whole.rows]
         found = Counter(told(row) for one in each for row in one.rows)
-        assert found == Counter(order), f"step {step}: {found - Counter(order)} too much, {Counter(order) - found} missing"
+        assert found == Counter(order), (
+            f"step {step}: {found - Counter(order)} too much, {Counter(order) - found} missing"
+        )
         for one in each:
             assert _is_in_order([told(row) for row in one.rows], order), f"step {step}: {one.rows}"
-        assert _letters(letter for one in each for letter in one.dead_letters) == _letters(whole.dead_letters), f"{step}"
+        assert _letters(letter for one in each for letter in one.dead_letters) == _letters(whole.dead_letters), (
+            f"{step}"
+        )
         assert _added(one.left for one in each) == whole.left, f"step {step}"
         assert _added(one.right for one in each) == whole.right, f"step {step}"
         assert {one.watermark for one in each} == {whole.watermark}, f"step {step}"
@@ -137,6 +141,4 @@ def _letters(letters: Any) -> list[str]:
 
 def _added(counts: Any) -> SideCounts:
     each: list[SideCounts] = list(counts)
-    return SideCounts(
-        *(sum(getattr(one, what) for one in each) for what in ("records_in", "accepted", "dead_letters"))
-    )
+    return SideCounts(*(sum(getattr(one, what) for one in each) for what in ("records_in", "accepted", "dead_letters")))

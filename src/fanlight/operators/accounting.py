@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.slicing.slicing import EVERY_WINDOW
 from fanlight.model.continuation import RECORD
-from fanlight.model.join.spread import COPY
+from fanlight.model.join.sides import COPY
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from fanlight.kernels.grouping.groups import Ints, order_of, runs
+from fanlight.model.join.sides import COPY
 from fanlight.model.preparation import Intake
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
@@ -166,7 +167,7 @@ class Packer:
         self._schema = bound.schema
         self._by_event = times.in_event_time
         self._ids = ids
-        self._spreading = Spreading.of(spec, bound.schema, len(ids))
+        self._spreading = Spreading.of(spec, bound.schema, len(ids)) if COPY in bound.schema.names else None
         self._preaggregator = bound.preaggregator
         self._known = horizon() if self._preaggregator else None
         context = TaskContext.get()

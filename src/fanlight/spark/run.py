@@ -34,8 +34,8 @@ from fanlight.spark.pack import PACKED, SHARD, Packing, Sent, broadcast, pack_by
 from fanlight.spark.processor import ShardProcessor, at_the_end, passed, unpacked
 from fanlight.spark.progress import WATERMARK, observed_as
 from fanlight.spark.shards import even_ids, places_itself, with_hashed_places
-from fanlight.spark.spreading import with_copies
 from fanlight.spark.shipping import portable, portable_function, through
+from fanlight.spark.spreading import with_copies
 from fanlight.spark.store import CHUNKS, KEYS, VALUES
 from fanlight.spark.supported import require_names
 from fanlight.state.memory import MemoryStore

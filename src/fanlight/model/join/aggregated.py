@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
@@ -66,8 +66,9 @@ class AggregatedJoinSpec(SpreadJoinSpec):
         if joined.mode is EmissionMode.RETRACTING:
             raise SpecError("agg: aggregates of matches leave once, when they are complete. Leave retracting() out.")
         about = joined.how, joined.lateness, joined.watermark, joined.ahead, joined.where
-        sides = joined.left, joined.right
-        return AggregatedJoinSpec(*sides, joined.match, tuple(aggregates.items()), *about, spread=joined.spread)
+        given = tuple(aggregates.items())
+        spec = AggregatedJoinSpec(joined.left, joined.right, joined.match, given, *about)
+        return replace(spec, spread=joined.spread)
 
     def __post_init__(self) -> None:
         if self.how not in (JoinType.INNER, JoinType.LEFT):

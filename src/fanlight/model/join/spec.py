@@ -8,7 +8,7 @@ from typing import ClassVar
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import OP, Continuation
-from fanlight.model.join.sides import BOTH, INPUT, JOINED_TIME, KEY, TABLE_TIME, TIME, JoinType, Side, Stamp
+from fanlight.model.join.sides import BOTH, COPY, INPUT, JOINED_TIME, KEY, TABLE_TIME, TIME, JoinType, Side, Stamp
 from fanlight.model.preparation import Where
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
@@ -54,7 +54,7 @@ class JoinSpec(StreamSpec):
                 "another name, as in stream(…, name='o')."
             )
         for name in (self.left.name, self.right.name):
-            if name in (TIME, INPUT, OP) or name.startswith(KEY):
+            if name in (TIME, INPUT, OP, COPY) or name.startswith(KEY):
                 raise SpecError(
                     f"join: a side is called {name!r}, as a column that every join has. Give it another name, as in "
                     "stream(…, name='o')."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fanlight.errors import SpecError
 from fanlight.model.join.sides import JoinType
@@ -12,17 +11,11 @@ from fanlight.model.time.duration import Duration, DurationLike
 from fanlight.model.time.timestamp import EARLIEST, LATEST
 from fanlight.model.time.watermarks import Explicit, Several
 
-COPY = "copy."
-"""The column that marks copies, where a join is spread: a row stands in a shard for its matches there, and is counted
-in another. Only what is packed for shards has it.
-"""
-
-
 _FAR = (LATEST - EARLIEST) // 4
 """Spans no wider than this can be told apart; a bound that is further away is none."""
 
 
-class Reach(Protocol):
+class InReach(Protocol):
     """How far after its left row a right row may be: between these two distances, in microseconds, both inside."""
 
     @property
@@ -34,15 +27,14 @@ class Reach(Protocol):
         """The greatest distance."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spans:
+class SpreadRule(NamedTuple):
     """Cuts time into spans as wide as `width`; says in which spans a row of each side is.
 
     spans     |    0    |    1    |    2    |
     left            ●                            one: its own
     right              └──○──┘                   those of all left rows that it may match: two at most
 
-    >>> Spans(60, left=(0, 0), right=(-10, 0)).of_row(65, is_left=False)
+    >>> SpreadRule(60, left=(0, 0), right=(-10, 0)).of_row(65, is_left=False)
     (0, 1)
     """
 
@@ -67,19 +59,19 @@ class SpreadJoinSpec(JoinSpec):
 
     __slots__ = ()
 
-    match: Reach
+    match: InReach
     spread: Duration | None
     """How wide the spans of time are that go to different shards. None: all rows of a key are in one."""
 
     @property
-    def spans(self) -> Spans | None:
+    def spans(self) -> SpreadRule | None:
         """In which spans rows are; None if it is not spread."""
         if self.spread is None:
             return None
         least, most = self.match.least, self.match.most
         if self.how is JoinType.RIGHT:
-            return Spans(self.spread.micros, (least, most), (0, 0))
-        return Spans(self.spread.micros, (0, 0), (-most, -least))
+            return SpreadRule(self.spread.micros, (least, most), (0, 0))
+        return SpreadRule(self.spread.micros, (0, 0), (-most, -least))
 
     @property
     def is_spread(self) -> bool:
@@ -98,13 +90,11 @@ class SpreadJoinSpec(JoinSpec):
             return ()
         whole, copied = (self.left, self.right) if self.how is not JoinType.RIGHT else (self.right, self.left)
         by = "key and time" if self.keys else "time"
-        return (
-            (
-                "spreads",
-                f"on Spark, rows over shards by {by}, in spans of {self.spread}: a row of {whole.name} to one, a row "
-                f"of {copied.name} to the two at most that its matches may be in",
-            ),
+        told = (
+            f"on Spark, rows over shards by {by}, in spans of {self.spread}: a row of {whole.name} to one, a row of "
+            f"{copied.name} to the two at most that its matches may be in"
         )
+        return (("spreads", told),)
 
     def require_spread(self) -> None:
         """Refuse spans in which rows could not be matched, padded or judged exactly."""
@@ -157,8 +147,3 @@ class SpreadJoinSpec(JoinSpec):
 def spread_of(said: DurationLike | None) -> Duration | None:
     """What a user has said of it."""
     return None if said is None else Duration.of(said)
-
-
-def spans_of(spec: object) -> Spans | None:
-    """In which spans of time the records of a spec are; None for all that is not a join that is spread."""
-    return spec.spans if isinstance(spec, SpreadJoinSpec) else None
