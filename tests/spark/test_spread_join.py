@@ -78,6 +78,9 @@ def test_one_hot_key_is_in_every_shard(spark: SparkSession, tmp_path: Path) -> N
         assert spread.dead_letters.count() == 6
         assert "copy." not in spread.dead_letters.select("record.*").columns
     assert "shards by time, state" in spread.explain()
+    whole = spread.key_by("key").window(fl.tumbling("1 h")).agg(n=fl.count())  # keys that include none are still others
+    assert whole.explain().count("one exchange") == 2
+    assert {row["key"]: row["n"] for row in whole.df.collect()} == Counter(row["key"] for row in alone.df.collect())
     left = joined(sides, "left", spread="6 s")
     assert "shards by key and time, state" in left.explain()
     per_key = left.key_by("key").window(fl.tumbling("1 h")).agg(n=fl.count())
