@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from fanlight.joins.result import JoinResult
     from fanlight.row_result import RowResult
 
-_KEEPING = (Interval, AsOf, Version, NoneType)
-"""What `retention` can be said of."""
+_IN_REACH = (Interval, AsOf, Version, NoneType)
+"""What `retention` and `spread` can be said of."""
 Spec_ = TypeVar("Spec_", bound=StreamSpec)
 """What a pipeline was declared as."""
 
@@ -234,6 +234,7 @@ class StreamWords(ABC):
         idle: DurationLike | None = None,
         combine: Literal["least", "greatest"] = "least",
         retention: Retention | None = None,
+        spread: DurationLike | None = None,
     ) -> JoinResult:
         """Join this stream, the left one, with another: rows with equal keys whose times `match`.
 
@@ -242,7 +243,8 @@ class StreamWords(ABC):
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
         nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
         greatest of their watermarks. Of an interval without an end, and of `as_of` without a tolerance, `retention`
-        says how long rows are kept. A table without a time needs no match.
+        says how long rows are kept. A table without a time needs no match. On Spark, `spread` sends the rows of one key
+        to several shards, by their times in spans as wide as it says.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")
@@ -258,9 +260,9 @@ class StreamWords(ABC):
         corrected = max(side.lateness for side in sides)
         said = {"how": how, "on": on, "where": where, "idle": idle}
         said["lateness"] = corrected if lateness is None else lateness
-        of_interval = {"combine": None if combine == "least" else combine, "retention": retention}
+        of_interval = {"combine": None if combine == "least" else combine, "retention": retention, "spread": spread}
         for word, value in of_interval.items():
-            if value is not None and not isinstance(match, _KEEPING if word == "retention" else Interval):
+            if value is not None and not isinstance(match, Interval if word == "combine" else _IN_REACH):
                 raise SpecError(f"join: `{word}` ({value}) is about rows that match by an interval. Leave it out.")
             said |= {} if value is None else {word: value}
         return cast("JoinResult", joined(match, *sides, **said))

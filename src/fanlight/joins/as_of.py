@@ -10,6 +10,7 @@ from fanlight.joins.sides import Join, two_sides
 from fanlight.model.enum_word import choice
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
 from fanlight.model.join.sides import JoinType
+from fanlight.model.join.spread import spread_of
 from fanlight.model.preparation import where_of
 from fanlight.model.retention import Retention
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
@@ -35,6 +36,7 @@ def with_nearest(
     lateness: DurationLike = ZERO,
     idle: DurationLike | None = None,
     combine: str = "least",
+    spread: DurationLike | None = None,
     of_versions: bool = False,
 ) -> JoinResult:
     """A stream with the nearest rows of another; `of_versions` takes its changes for versions of rows."""
@@ -51,5 +53,6 @@ def with_nearest(
         Duration.of(lateness),
         sides.watermark,
         sides.ahead,
+        spread=spread_of(spread),
     )
     return declared(Join(streams), spec)

@@ -85,6 +85,11 @@ class StreamSpec:
         return not self.keys
 
     @property
+    def is_spread(self) -> bool:
+        """Whether records of one key may be in several places."""
+        return False
+
+    @property
     def fires_once(self) -> bool:
         """Whether what leaves is never corrected, and so says the same if all of a batch comes at once."""
         return True

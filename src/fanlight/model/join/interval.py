@@ -11,7 +11,7 @@ from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.kept import kept_told
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side, Stamp
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.spread import SpreadJoinSpec
 from fanlight.model.preparation import Where
 from fanlight.model.retention import Retention
 from fanlight.model.stream_spec import LATER
@@ -138,7 +138,7 @@ def same_time() -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalJoinSpec(JoinSpec):
+class IntervalJoinSpec(SpreadJoinSpec):
     """The declaration of an interval join: two inputs, what matches, which rows leave, and when.
 
     >>> import fanlight as fl
@@ -160,6 +160,7 @@ class IntervalJoinSpec(JoinSpec):
     """How far ahead of the clock a time may be. None: as far as it likes."""
     semantics: JoinSemantics = field(default=JoinSemantics(), metadata=LATER)
     """The answers to what peers disagree on."""
+    spread: Duration | None = field(default=None, metadata=LATER)
 
     stamps: ClassVar[tuple[Stamp, ...]] = ("left", "right", "least", "greatest")
     takes_changes: ClassVar[bool] = True
@@ -167,6 +168,7 @@ class IntervalJoinSpec(JoinSpec):
     def __post_init__(self) -> None:
         self.require_sides()
         self.match.within(None)
+        self.require_spread()
         if self.semantics.takes_late and self.mode is not EmissionMode.EAGER:
             raise SpecError(
                 f"join: rows leave {self.mode.value}, and these answers take records that come behind the watermark, "
@@ -236,5 +238,6 @@ class IntervalJoinSpec(JoinSpec):
             ("fires", f"{when}{pads if self.how is not JoinType.INNER else ''}"),
             *((("late", "a record behind the watermark joins what is kept"),) if self.semantics.takes_late else ()),
             *gives,
+            *self.spread_told,
             ("keeps", keeps),
         )

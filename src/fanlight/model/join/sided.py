@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from fanlight.errors import SpecError
 from fanlight.model.continuation import OP
-from fanlight.model.join.sides import INPUT, KEY, TIME, Side
+from fanlight.model.join.sides import COPY, INPUT, KEY, TIME, Side
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
@@ -37,7 +37,7 @@ class SidedSpec(StreamSpec):
     def require_inputs(self) -> None:
         """Refuse names that every join has, a lateness that nobody can wait for, watermarks that no join can go by."""
         for side in self.sides:
-            if side.name in (TIME, INPUT, OP) or side.name.startswith(KEY):
+            if side.name in (TIME, INPUT, OP, COPY) or side.name.startswith(KEY):
                 raise SpecError(
                     f"join: a side is called {side.name!r}, as a column that every join has. Give it another name, as "
                     "in stream(…, name='o')."

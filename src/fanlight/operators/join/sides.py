@@ -64,7 +64,7 @@ class JoinOperator(Operator):
             self._take_back(rights.gone, lefts.gone, progress)
         self._take(rights.fresh, lefts.fresh, progress)
         if rights.finds is None and lefts.finds is None:
-            return len(bundle)
+            return self._books.counted(bundle.batch)
         finds = np.ones(len(bundle), np.bool_)
         for mask, side in ((~of_left, rights), (of_left, lefts)):
             finds[mask] = True if side.finds is None else side.finds

@@ -16,6 +16,7 @@ from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.kept_rows import kept_rows
 from fanlight.operators.shard import Shard
 from fanlight.spark.checkpoint.inspected_stage import Inspection
+from fanlight.spark.spreading import without_copies
 
 _WATERMARKS = pa.schema({"shard": pa.int32(), INPUT: pa.string(), "watermark": MOMENT})
 
@@ -26,11 +27,16 @@ class JoinInspection(Inspection):
     plan: JoinPlan | NWayPlan  # type: ignore[assignment]  # it reads another plan than that of windows
 
     def kept(self, side: str) -> DataFrame:
-        """The rows that are kept of one side: those that may still be matched, or wait to leave."""
+        """The rows that are kept of one side: those that may still be matched, or wait to leave; each once."""
         columns = {one.name: own for one, own in self.sides}
         if side not in columns:
             raise InputError(f"inspect: {side!r} is no side of this join. Use one of {', '.join(map(repr, columns))}.")
-        return self._read(self._chunks, columns[side], lambda shard, _: kept_rows(shard)[side])
+        plan, ids, is_left = self.plan, self._ids, side == self.plan.spec.left.name
+
+        def own(shard: Shard, name: int) -> pa.Table:
+            return without_copies(plan, kept_rows(shard)[side], ids, name, is_left=is_left)
+
+        return self._read(self._chunks, columns[side], own)
 
     def watermarks(self) -> DataFrame:
         """The watermark of each side in each shard."""
