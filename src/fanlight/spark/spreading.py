@@ -21,6 +21,7 @@ from fanlight.model.time.timestamp import EARLIEST, LATEST
 from fanlight.operators.ingest.bundle import times_in
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.ingest.conform import conform
+from fanlight.operators.join.n_way.plan import NWayPlan
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.spark.shards import key_codes, places_in_time
 
@@ -37,7 +38,7 @@ class Spreading:
 
     def __init__(self, spec: SpreadJoinSpec, spans: SpreadRule, schema: pa.Schema, shards: int) -> None:
         """`schema` has the columns that the shards see."""
-        self._spec = spec
+        self.spec = spec
         self._spans = spans
         self._schema = schema
         self._shards = shards
@@ -51,9 +52,9 @@ class Spreading:
 
     def placed(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints]:
         """The records, each followed by its copy if it has one, and their shards by position."""
-        keys = [batch.column(name).cast(self._schema.field(name).type) for name in self._spec.keys]
+        keys = [batch.column(name).cast(self._schema.field(name).type) for name in self.spec.keys]
         # all records of a batch are of one input
-        is_left = len(batch) > 0 and batch.column(INPUT)[0].as_py() == self._spec.left.name
+        is_left = len(batch) > 0 and batch.column(INPUT)[0].as_py() == self.spec.left.name
         first, last = self._of(keys, _times(batch.column(TIME)), is_left=is_left)
         copied = first != last
         for key in keys:
@@ -83,13 +84,14 @@ class Spreading:
         return conform(rows.append_column(_COPY_FIELD, pa.array(is_copy)), self._schema)
 
 
-def without_copies(plan: JoinPlan, rows: pa.Table, ids: Sequence[int], shard: int, *, is_left: bool) -> pa.Table:
-    """The rows of a side, as they came, that the shard with this id has not got as copies."""
-    spec = plan.spec
-    spreading = Spreading.of(spec, plan.schema, len(ids))
+def without_copies(plan: JoinPlan | NWayPlan, name: str, rows: pa.Table, ids: Sequence[int], shard: int) -> pa.Table:
+    """The rows of the side called `name`, as they came, that the shard with this id has not got as copies."""
+    spreading = Spreading.of(plan.spec, plan.schema, len(ids))
     if spreading is None or not len(rows):
         return rows
-    side, batch = spec.left if is_left else spec.right, rows.combine_chunks().to_batches()[0]
+    spec, batch = spreading.spec, rows.combine_chunks().to_batches()[0]
+    is_left = name == spec.left.name
+    side = spec.left if is_left else spec.right
     kinds = [plan.schema.field(name).type for name in spec.keys]
     keys = [plain(batch.column(name)).cast(kind) for name, kind in zip(side.keys, kinds, strict=True)]
     times, _ = times_in(batch, side.time, side.unit)

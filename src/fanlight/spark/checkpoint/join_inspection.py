@@ -31,10 +31,10 @@ class JoinInspection(Inspection):
         columns = {one.name: own for one, own in self.sides}
         if side not in columns:
             raise InputError(f"inspect: {side!r} is no side of this join. Use one of {', '.join(map(repr, columns))}.")
-        plan, ids, is_left = self.plan, self._ids, side == self.plan.spec.left.name
+        plan, ids = self.plan, self._ids
 
         def own(shard: Shard, name: int) -> pa.Table:
-            return without_copies(plan, kept_rows(shard)[side], ids, name, is_left=is_left)
+            return without_copies(plan, side, kept_rows(shard)[side], ids, name)
 
         return self._read(self._chunks, columns[side], own)
 
