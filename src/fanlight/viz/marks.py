@@ -1,7 +1,7 @@
 """The shapes of a timeline: each meaning has one of its own.
 
-Records: a circle is accepted, a diamond late, an empty circle a duplicate, a cross a dead letter. Those of the right
-side of a join are squares.
+Records: a circle is accepted, a diamond late, a cross a dead letter; an empty circle is a duplicate, a delete, or what
+a delete took back. Those of the right side of a join are squares.
 Firings: a triangle is EARLY, a square ON_TIME, a diamond LATE.
 """
 
@@ -65,13 +65,13 @@ def draw_record(
         canvas.draw("text", letter_text(arrival), class_=class_, x=place, y=y + 4)
         return
     half = _half_width(arrival)
-    is_duplicate = arrival.fate in (Fate.DUPLICATE, Fate.TAKEN_BACK)
+    is_empty = arrival.fate in (Fate.DUPLICATE, Fate.TAKEN_BACK, Fate.DELETE)
     if arrival.fate is Fate.LATE:
         _diamond(canvas, "late_record", x, y, half)
     else:
-        class_ = "replaced" if is_duplicate else "record"
+        class_ = "replaced" if is_empty else "record"
         canvas.draw("rect", class_=class_, x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=corner)
-    class_ = "small faint middle" if is_duplicate else "small in_record middle"
+    class_ = "small faint middle" if is_empty else "small in_record middle"
     canvas.draw("text", arrival.step_name, class_=class_, x=x, y=y + 4)
 
 
@@ -88,7 +88,7 @@ def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, corn
             _diamond(canvas, "late_record", x, y, 5.0)
         case Fate.ACCEPTED:
             canvas.draw("circle", class_="record", cx=x, cy=y, r=3.5)
-        case Fate.DUPLICATE | Fate.TAKEN_BACK:
+        case Fate.DUPLICATE | Fate.TAKEN_BACK | Fate.DELETE:
             canvas.draw("circle", class_="replaced", cx=x, cy=y, r=3.5)
 
 

@@ -22,7 +22,7 @@ MARGIN = 20.0
 _AXIS = 44.0
 
 
-class Part(Protocol):
+class PanelPart(Protocol):
     """What stands in a panel: the lane of a key, or the steps."""
 
     @property
@@ -36,7 +36,7 @@ class Part(Protocol):
 class Panel:
     """The lanes, the axis and the steps of one run."""
 
-    def __init__(self, lanes: Sequence[Part], steps: Part, axis: Axis, told: str) -> None:
+    def __init__(self, lanes: Sequence[PanelPart], steps: PanelPart, axis: Axis, told: str) -> None:
         """`told` is the run for who cannot see the picture."""
         self._lanes = lanes
         self._steps = steps
@@ -99,8 +99,10 @@ def _told(played: Played, axis: Axis) -> str:
 
 def letters_told(arrivals: Sequence[PlayedArrival]) -> list[str]:
     """The dead letters among these records, as a sentence; none, if there are none."""
-    dead = [f"step {letter.step_name} ({letter.reason})" for letter in arrivals if letter.fate is Fate.DEAD]
-    return [f"Dead letters: {', '.join(dead)}."] if dead else []
+    dead = [letter for letter in arrivals if letter.fate is Fate.DEAD]
+    of_whom = ["" if letter.source is None else f"{letter.source} of " for letter in dead]
+    said = [f"{of}step {one.step_name} ({one.reason})" for of, one in zip(of_whom, dead, strict=True)]
+    return [f"Dead letters: {', '.join(said)}."] if dead else []
 
 
 def times_of(played: Played) -> list[Timestamp]:

@@ -56,6 +56,7 @@ class Fate(Enum):
     DEAD = "dead letter"
     DUPLICATE = "duplicate"  # of a record in whose place another row leaves
     TAKEN_BACK = "taken back by a change"
+    DELETE = "delete"  # of what is known of its key, from its time on
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ class Numbering:
     count: int = 0
     gone: dict[int, int] = field(default_factory=dict)
     """In which step a change took a record back, by the number of the record."""
+    deletes: set[int] = field(default_factory=set)
+    """The numbers of deletes that are no other row's: they end what is known of their key."""
     _live: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
     def of(self, brought: Brought, step: int) -> Iterator[Arrival]:
@@ -79,7 +81,9 @@ class Numbering:
             self.gone[number] = step
             return number
         number = self.next()
-        if op not in TAKES_BACK:
+        if op in TAKES_BACK:
+            self.deletes.add(number)
+        else:
             live.append(number)
         return number
 

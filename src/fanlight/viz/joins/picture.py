@@ -75,6 +75,8 @@ def _meanings(played: PlayedJoin) -> list[tuple[Symbol, str]]:
             found.append((_record(Fate.ACCEPTED, corner), f"record of {name}, and the step it came in"))
     if Fate.TAKEN_BACK in fates:
         found.append((_record(Fate.TAKEN_BACK, ROUND), "taken back by a change"))
+    if Fate.DELETE in fates:
+        found.append((_record(Fate.DELETE, SQUARE), "delete: from here on there is none"))
     if Fate.DEAD in fates:
         found.append((lambda canvas, x, y: draw_cross(canvas, x, y, 5), "dead letter, and the reason"))
     if any(

@@ -129,7 +129,8 @@ class _Notes:
             place = record.pop(NUMBER)
             if place not in self.arrivals:  # a delete has come with its row already
                 at = _on_axis(row[TIME])
-                self.arrivals[place] = PlayedArrival(number, key, at, record, is_at_end=ends, source=name)
+                fate = Fate.DELETE if place in self.numbering.deletes else Fate.ACCEPTED
+                self.arrivals[place] = PlayedArrival(number, key, at, record, fate, is_at_end=ends, source=name)
 
     def _note_letters(self, number: int) -> None:
         for letter in self._operator.take_dead_letters().to_pylist():
@@ -138,7 +139,7 @@ class _Notes:
                 continue
             dead = replace(self.arrivals[place], fate=Fate.DEAD, reason=letter["reason"])
             if dead.step < number:  # a delete that came too late: its row stays
-                del self.numbering.gone[place]
+                self.numbering.gone.pop(place, None)
                 place, dead = self.numbering.next(), replace(dead, step=number)
             self.arrivals[place] = dead
 

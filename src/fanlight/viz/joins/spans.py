@@ -9,7 +9,7 @@ from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOfJoinSpec
 from fanlight.model.join.interval import IntervalJoinSpec
 from fanlight.model.join.spec import JoinSpec
-from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
+from fanlight.model.time.timestamp import Timestamp
 from fanlight.viz.axis import Axis
 from fanlight.viz.packing import packed
 from fanlight.viz.svg import Canvas, number
@@ -26,7 +26,8 @@ class Span(NamedTuple):
 
 
 def span_of(spec: JoinSpec, time: Timestamp) -> Span | None:
-    """Where right rows are that match a left row at `time`; None if that is one instant, or a window says it.
+    """Where right rows are that match a left row at `time`; None if that is one instant, all time before,
+    or said by a window.
 
     >>> import fanlight as fl
     >>> o, p = (fl.stream([], time="ts", unit="s", name=name) for name in ("o", "p"))
@@ -36,9 +37,7 @@ def span_of(spec: JoinSpec, time: Timestamp) -> Span | None:
     match spec:
         case IntervalJoinSpec(match=interval) | AggregatedJoinSpec(match=interval):
             found = Span(time + interval.least, time + interval.most)
-        case AsOfJoinSpec(match=nearest) if nearest.is_unlimited:
-            found = Span(START_OF_TIME, time)
-        case AsOfJoinSpec(match=nearest):
+        case AsOfJoinSpec(match=nearest) if not nearest.is_unlimited:
             found = Span(time - nearest.reach if nearest.looks_back else time, time + nearest.most)
         case _:
             return None
