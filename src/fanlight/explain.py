@@ -1,7 +1,12 @@
-"""A pipeline in words, stage by stage: what it reads, when it fires, what it keeps and for how long."""
+"""A pipeline in words, stage by stage: what it reads, when it fires, what it keeps and for how long.
+
+What is said is said here; `display` shows it as HTML and as a picture, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import singledispatch
 
 from fanlight.model.cogroup import CogroupSpec
@@ -28,6 +33,59 @@ def explained(lines: Lines) -> str:
     """Lines as text, their words in one column."""
     width = max(len(word) for word, _ in lines)
     return "\n".join(f"{word.ljust(width)}  {text}" for word, text in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldInput:
+    """One input of a stage, as a picture of the plan shows it."""
+
+    name: str
+    """Empty, if there is only one."""
+    what: str
+    after: str
+    """What is done to its records first; empty, if nothing is."""
+    watermark: str
+    before: ToldStage | None = None
+    """The stage whose results it brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldStage:
+    """What is said of a stage and of what it reads: text, HTML and the picture are made of it."""
+
+    spec: StreamSpec
+    runs: str
+    """Where it runs."""
+    reads: str
+    inputs: tuple[ToldInput, ...]
+    said: Lines
+    """Everything else."""
+    exchange: str = ""
+    """How records travel to it; empty, if they do not."""
+
+    @property
+    def chain(self) -> Iterator[ToldStage]:
+        """The stages that its records pass, and itself, the last."""
+        for one in self.inputs:
+            if one.before is not None:
+                yield from one.before.chain
+        yield self
+
+    @property
+    def text(self) -> str:
+        """The pipeline as text."""
+        prepared = [("after", one.after) for one in self.inputs if one.after]
+        before = [line for one in self.inputs if one.before is not None for line in (one.before.text, "")]
+        return "\n".join([*before, explained([("runs", self.runs), ("reads", self.reads), *prepared, *self.said])])
+
+
+def told_input(spec: StreamSpec, name: str, what: str, after: str, before: ToldStage | None) -> ToldInput:
+    """What is said of one input of a stage, with the watermark that it brings."""
+    strategies = dict(spec.watermark.inputs) if isinstance(spec.watermark, Several) else {}
+    if before is not None:
+        return ToldInput(name, what, after, _handed_on(before.spec), before)
+    follows = _followed(strategies[name]) if name in strategies else _watermark(spec, None)
+    return ToldInput(name, what, after, follows)
 
 
 @singledispatch
