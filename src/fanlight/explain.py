@@ -5,9 +5,10 @@ What is said is said here; `display` shows it as HTML and as a picture, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
+from types import MappingProxyType
 
 from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.firing import FiringTime
@@ -25,8 +26,11 @@ from fanlight.model.triggers import AtWatermark
 _SOME_TIME = 10**15
 """Any time that is no end of time: what a stage hands on less is the same at all of them."""
 
+_NO_STAGES: Mapping[str, StreamSpec] = MappingProxyType({})
 Lines = list[tuple[str, str]]
 """A word, and what is to be said under it."""
+Before = StreamSpec | Mapping[str, StreamSpec] | None
+"""The stage whose results another one reads; where there are several inputs, those that are stages, by name."""
 
 
 def explained(lines: Lines) -> str:
@@ -89,21 +93,21 @@ def told_input(spec: StreamSpec, name: str, what: str, after: str, before: ToldS
 
 
 @singledispatch
-def stage_lines(spec: StreamSpec, before: StreamSpec | None = None) -> Lines:
+def stage_lines(spec: StreamSpec, before: Before = None) -> Lines:
     """What is to be said of one stage, wherever it runs; `before` is the stage whose results it reads."""
     keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
     return [("keys", keys), ("time", _time(spec)), ("watermark", _watermark(spec, before)), *spec.told]
 
 
 @stage_lines.register
-def partition_lines(spec: WindowedOverSpec, before: StreamSpec | None = None) -> Lines:
+def partition_lines(spec: WindowedOverSpec, before: Before = None) -> Lines:
     """What is to be said of `over` inside windows: it takes what these say as it comes, whatever the time."""
     keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
     return [("keys", keys), ("watermark", _watermark(spec, before)), *spec.told]
 
 
 @stage_lines.register
-def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
+def window_lines(spec: WindowSpec, before: Before = None) -> Lines:
     """What is to be said of a windowed aggregate.
 
     >>> from fanlight.model.aggregates import count
@@ -129,7 +133,7 @@ def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
 
 
 @stage_lines.register
-def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
+def join_lines(spec: JoinSpec, before: Before = None) -> Lines:
     """What is to be said of a join: keys and times are those of its sides."""
     pairs = zip(spec.left.keys, spec.right.keys, strict=True)
     keys = ", ".join(f"`{own}` of {spec.left.name} = `{other}` of {spec.right.name}" for own, other in pairs)
@@ -144,7 +148,7 @@ def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
 
 
 @stage_lines.register
-def window_join_lines(spec: WindowJoinSpec, before: StreamSpec | None = None) -> Lines:
+def window_join_lines(spec: WindowJoinSpec, before: Before = None) -> Lines:
     """What is to be said of a join by window: its windows too."""
     keys, *others = join_lines(spec, before)
     late = f", lateness {spec.lateness}" if spec.lateness.micros else ""
@@ -152,7 +156,7 @@ def window_join_lines(spec: WindowJoinSpec, before: StreamSpec | None = None) ->
 
 
 @stage_lines.register
-def cogroup_lines(spec: CogroupSpec, before: StreamSpec | None = None) -> Lines:
+def cogroup_lines(spec: CogroupSpec, before: Before = None) -> Lines:
     """What is to be said of a cogroup: which inputs must have records for a window."""
     *others, keeps = window_lines(spec, before)
     return [*others, ("needs", f"records of {' and '.join(spec.needs)} in a window"), keeps]
@@ -178,12 +182,14 @@ def _ahead(spec: StreamSpec) -> str:
     return "" if spec.ahead is None else f"; more than {spec.ahead} ahead of the clock is a dead letter"
 
 
-def _watermark(spec: StreamSpec, before: StreamSpec | None) -> str:
+def _watermark(spec: StreamSpec, before: Before) -> str:
     if spec.domain is TimeDomain.PROCESSING:
         return "the clock"
     if spec.domain is TimeDomain.ARRIVAL:
         return "the next place"
-    return _followed(spec.watermark) if before is None else _handed_on(before)
+    if before is None or isinstance(before, Mapping):
+        return _followed(spec.watermark, before or _NO_STAGES)
+    return _handed_on(before)
 
 
 def _handed_on(before: StreamSpec) -> str:
@@ -192,7 +198,7 @@ def _handed_on(before: StreamSpec) -> str:
     return f"that of the stage before{f', less {Duration(held)}' if held else ''}"
 
 
-def _followed(strategy: WatermarkStrategy) -> str:
+def _followed(strategy: WatermarkStrategy, befores: Mapping[str, StreamSpec] = _NO_STAGES) -> str:
     match strategy:
         case BoundedDisorder(delay=delay, per_record=per_record):
             return f"{delay} behind the greatest time seen{', record by record' if per_record else ''}"
@@ -201,7 +207,9 @@ def _followed(strategy: WatermarkStrategy) -> str:
         case Explicit():
             return "as the caller says"
         case Several(inputs=inputs, combine=combine):
-            each = ", ".join(f"{name} ({_followed(one)})" for name, one in inputs)
+            each = ", ".join(
+                f"{name} ({_handed_on(befores[name]) if name in befores else _followed(one)})" for name, one in inputs
+            )
             return f"the {'least' if combine.value == 'min' else 'greatest'} of {each}"
 
 

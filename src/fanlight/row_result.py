@@ -219,8 +219,6 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
     def told(self) -> ToldStage:
         """What `explain` says of this stage and of those before it."""
         where = "in this process, in one shard" if self._spark is None else self._spark.explain()
-        handed = self.befores[0].spec if len(self.befores) == 1 and self._reading is None else None
-        reads = "the results of the stage before" if handed is not None else repr(self._reading)
         origin = self if self._reading is None else self._reading
         intakes, befores, inputs = self._intakes(), iter(self.befores), []
         for name, what in origin.told_inputs:
@@ -228,8 +226,11 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
             intake = intakes.get(name)
             after = intake.preparation.told if intake is not None and intake.preparation else ""
             inputs.append(told_input(self.spec, name, what or "the results of the stage before", after, before))
+        reads = "the results of the stage before" if self._reading is None else repr(self._reading)
+        stages = {one.name: one.before.spec for one in inputs if one.before is not None}
+        said = stage_lines(self.spec, self.befores[0].spec if self._reading is None else stages)
         exchange = "" if self._spark is None else self._spark.exchange
-        return ToldStage(self.spec, where, reads, tuple(inputs), stage_lines(self.spec, handed), exchange)
+        return ToldStage(self.spec, where, reads, tuple(inputs), said, exchange)
 
     @property
     def told_inputs(self) -> list[tuple[str, str | None]]:

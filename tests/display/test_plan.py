@@ -146,6 +146,11 @@ class TestPicture:
         assert ran.stdout.startswith("runs       in this process, in one shard\n")
 
 
+def test_the_watermark_of_an_input_that_is_a_stage_is_that_of_the_stage() -> None:
+    said = "the least of p (5 s behind the greatest time seen), left (that of the stage before)"
+    assert f"watermark  {said}" in PIPELINES["join of stages"].explain()
+
+
 def test_a_notebook_shows_it() -> None:
     (page,) = [getattr(PIPELINES["stages"], name)() for name in ("_repr_html_",)]
     assert PIPELINES["stages"].explain("html") in page
