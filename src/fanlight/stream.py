@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, cast
 
 from fanlight.advice import require_clock
-from fanlight.display.page import plan_page
+from fanlight.display.page import plain_plan, plan_page
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.enum_word import choice
@@ -62,6 +63,10 @@ class Origin(Protocol):
     @property
     def is_at_hand(self) -> bool:
         """Whether they can be read unasked: they are here, few, and here again the next time."""
+
+    @property
+    def told_inputs(self) -> Sequence[tuple[str, str | None]]:
+        """Its inputs for a picture of the plan: each with its name, and what it is; None if that is results."""
 
 
 @singledispatch
@@ -376,7 +381,7 @@ class Stream(StreamWords):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what is read, never the data."""
-        return plan_page("fanlight stream", repr(self), "Say window(…), sort() or over(…) to go on.")
+        return plan_page("fanlight stream", plain_plan(repr(self)), "Say window(…), sort() or over(…) to go on.")
 
     if not TYPE_CHECKING:  # a checker knows what is missing, and says it before it runs
 

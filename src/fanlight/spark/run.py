@@ -139,15 +139,22 @@ class SparkRun:
         """The names of its inputs, if there are several."""
         return tuple(one.name for one in self.inputs) if len(self.inputs) > 1 else ()
 
+    @property
+    def exchange(self) -> str:
+        """How its records travel, in words; empty, if they do not."""
+        if self.shares:
+            return ""
+        if judges_each(self.spec.watermark):
+            return "one exchange to one shard, where each record is judged in its turn"
+        shards = "one shard" if len(self.ids) == 1 else f"{len(self.ids)} shards by {self._sharded_by}"
+        return f"one exchange to {shards}"
+
     def explain(self) -> str:
         """Describe where the stage runs: how its records are exchanged, and over how many shards."""
         if self.shares:
             return "on Spark, in the shards of the stage before"
-        shards = "one shard" if len(self.ids) == 1 else f"{len(self.ids)} shards by {self._sharded_by}"
-        if judges_each(self.spec.watermark):
-            shards = "one shard, where each record is judged in its turn"
         kind = "a streaming query" if self.source.isStreaming else "one batch"
-        return f"on Spark, in {kind}: one exchange to {shards}, state in RocksDB"
+        return f"on Spark, in {kind}: {self.exchange}, state in RocksDB"
 
     @property
     def _sharded_by(self) -> str:
