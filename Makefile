@@ -45,9 +45,9 @@ thorough: $(STAMP) ## the properties with many more examples, an interrupt at ev
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py tests/spark/test_faults.py
 
-integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases, and the recipes of the README; installs what is missing where it may
+integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases, the recipes of the README, and pyright over every recipe; installs what is missing where it may
 	$(BIN)/python tests/integration/install.py
-	$(BIN)/python -m pytest -p no:xdist -m integration -q tests/integration
+	$(BIN)/python -m pytest -p no:xdist -m integration -q tests/integration tests/recipes
 
 compat: $(SPARKS:%=build/compat/%/.installed) ## the fast Spark tests with PySpark 4.1, 4.2 and 4.3, each in an environment of its own; Iceberg on 4.1, Delta on 4.2
 	@for version in $(SPARKS); do \
