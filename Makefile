@@ -70,7 +70,7 @@ demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under
 example: $(STAMP) ## the README's ten lines, in this process: every firing of a window, and a dead letter
 	$(BIN)/python examples/ten_lines.py
 
-pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
+pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples, and run the notebook
 	$(BIN)/python -m fanlight.viz examples/windows docs/windows
 	$(BIN)/python -m fanlight.viz examples/sort.py docs
 	$(BIN)/python -m fanlight.viz examples/over.py docs
@@ -82,12 +82,13 @@ pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
 	$(BIN)/python -m fanlight.viz examples/recent.py docs
 	$(BIN)/python -m fanlight.viz examples/stages.py docs
 	$(BIN)/python -m fanlight.viz examples/triggers.py docs/triggers
+	$(BIN)/python website/notebook.py examples/first_hour.ipynb
 
 docs: $(STAMP) ## the site, into build/site; stops at any warning
 	$(BIN)/python website/assemble.py build/pages
 	$(BIN)/zensical build --strict
 
-screenshots: docs ## pictures of the site, light and dark, wide and narrow, into build/screenshots; needs Debian's chromium
+screenshots: docs ## pictures of the site and of the notebook, light and dark, wide and narrow, into build/screenshots; needs Debian's chromium
 	$(BIN)/python website/screenshots.py build/site build/screenshots
 
 bench: $(STAMP) ## measure the engine on this machine
