@@ -22,6 +22,24 @@ def test_every_page_is_in_the_navigation() -> None:
     assert named == pages | {"notebook.md", "reference/index.md"}
 
 
+SYSTEMS = sorted(path for path in (ROOT / "docs" / "coming-from").glob("*.md") if path.stem != "index")
+
+
+@pytest.mark.parametrize("page", SYSTEMS, ids=lambda page: page.stem)
+def test_whoever_comes_finds_words_and_code_beside_ours(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall(r"^\| .* \| .* \|$", text, re.MULTILINE)) > 5
+    assert "```text\n" in text
+    assert "```python\n>>> " in text
+    assert f"coming-from/{page.stem}.md" in CONFIG
+
+
+def test_the_cookbook_has_enough_recipes() -> None:
+    """What runs below a heading; the doctests run it."""
+    recipes = re.split(r"^##+ ", (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert sum(">>> " in recipe for recipe in recipes) >= 45
+
+
 @pytest.mark.slow
 def test_it_builds_without_a_warning_and_has_every_public_name(tmp_path: Path) -> None:
     """Zensical says what it does not find: a page, a picture, an anchor, a name of the package."""
