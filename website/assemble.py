@@ -125,9 +125,9 @@ def _given(output: dict[str, Any]) -> str:
 
 
 def _reference() -> dict[str, str]:
-    """A page for each room, with all its public names, and one that lists them."""
+    """A page for each room, with all its public names, words before classes, and one that lists them."""
     rooms: defaultdict[str, list[str]] = defaultdict(list)
-    for name in sorted(fanlight.__all__, key=str.lower):
+    for name in sorted(fanlight.__all__, key=lambda name: (isinstance(getattr(fanlight, name), type), name.lower())):
         module = getattr(getattr(fanlight, name), "__module__", None) or "fanlight"
         room = next(room for room, modules in ROOMS.items() if f"{module}.".startswith(tuple(f"{m}." for m in modules)))
         rooms[room].append(name)
