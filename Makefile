@@ -45,9 +45,9 @@ thorough: $(STAMP) ## the properties with many more examples, an interrupt at ev
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/sinks/test_sink_kills.py tests/spark/sinks/test_sink_faults.py
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -p no:xdist -q tests/spark/test_kills.py tests/spark/test_faults.py
 
-integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases, and the recipes of the README; installs what is missing where it may
+integration: $(STAMP) ## a real PostgreSQL and a real MariaDB on loopback: what the docs say of databases, the recipes of the README, and pyright over every recipe; installs what is missing where it may
 	$(BIN)/python tests/integration/install.py
-	$(BIN)/python -m pytest -p no:xdist -m integration -q tests/integration
+	$(BIN)/python -m pytest -p no:xdist -m integration -q tests/integration tests/recipes
 
 compat: $(SPARKS:%=build/compat/%/.installed) ## the fast Spark tests with PySpark 4.1, 4.2 and 4.3, each in an environment of its own; Iceberg on 4.1, Delta on 4.2
 	@for version in $(SPARKS); do \
@@ -70,7 +70,7 @@ demo: $(STAMP) ## orders through a window on Spark, watched while it runs; under
 example: $(STAMP) ## the README's ten lines, in this process: every firing of a window, and a dead letter
 	$(BIN)/python examples/ten_lines.py
 
-pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
+pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples, and run the notebook
 	$(BIN)/python -m fanlight.viz examples/windows docs/windows
 	$(BIN)/python -m fanlight.viz examples/sort.py docs
 	$(BIN)/python -m fanlight.viz examples/over.py docs
@@ -84,12 +84,13 @@ pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples
 	$(BIN)/python -m fanlight.viz examples/joins docs
 	$(BIN)/python -m fanlight.viz examples/plan.py docs
 	$(BIN)/python -m fanlight.viz examples/triggers.py docs/triggers
+	$(BIN)/python website/notebook.py examples/first_hour.ipynb
 
 docs: $(STAMP) ## the site, into build/site; stops at any warning
 	$(BIN)/python website/assemble.py build/pages
 	$(BIN)/zensical build --strict
 
-screenshots: docs ## pictures of the site, light and dark, wide and narrow, into build/screenshots; needs Debian's chromium
+screenshots: docs ## pictures of the site and of the notebook, light and dark, wide and narrow, into build/screenshots; needs Debian's chromium
 	$(BIN)/python website/screenshots.py build/site build/screenshots
 
 bench: $(STAMP) ## measure the engine on this machine

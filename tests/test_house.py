@@ -306,11 +306,6 @@ class TestDocs:
         assert "  expired: tea of 12:05:00" in lines
         assert lines[-1] == "8 in = 7 accepted + 0 duplicates + 1 dead letters"
 
-    def test_every_link_between_pages_leads_somewhere(self) -> None:
-        for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
-
     def test_every_test_that_a_page_names_exists(self) -> None:
         """A path alone, `path::name`, `path::Class::name`; and `::name` is of the path named last before it."""
         named = []

@@ -2,17 +2,20 @@
 
     python website/assemble.py build/pages
 
-The API reference, the examples, the changelog and its like become pages, and links out of `docs` lead to these.
+The API reference, the examples, the notebook, the changelog and its like become pages, and links out of `docs` lead to
+these.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import sys
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import fanlight
 
@@ -28,6 +31,8 @@ BESIDE = (
 PICTURES = ("benchmarks/growth.png", "benchmarks/state.png")
 TEXTS = ("LICENSE",)
 """Files that are linked to, and shown as they are."""
+NOTEBOOK = "examples/first_hour.ipynb"
+"""Shown with what its cells gave when it was run last."""
 
 ROOMS = {
     "Where pipelines begin": ("fanlight.inputs", "fanlight.union", "fanlight.stream", "fanlight.operators.ingest"),
@@ -60,7 +65,7 @@ def main() -> None:
     for name in BESIDE:
         text = _relinked((ROOT / name).read_text(encoding="utf-8"), PurePosixPath(name))
         _write(folder / _page_of(name), text.encode())
-    for name, text in {**_reference(), **_examples(), **_texts()}.items():
+    for name, text in {**_reference(), **_examples(), **_texts(), **_notebook()}.items():
         _write(folder / name, text.encode())
 
 
@@ -82,6 +87,8 @@ def _page_of(path: str) -> str:
         return path.removeprefix("docs/")
     if path == "README.md":
         return "index.md"
+    if path == NOTEBOOK:
+        return "notebook.md"
     return f"beside/{path}" if path.endswith((".md", ".png", ".svg")) else f"beside/{path}.md"
 
 
@@ -98,10 +105,29 @@ def _texts() -> dict[str, str]:
     return {_page_of(name): f"# {name}\n\n```text\n{(ROOT / name).read_text(encoding='utf-8')}```\n" for name in TEXTS}
 
 
+def _notebook() -> dict[str, str]:
+    """The notebook as a page: what it says, its cells, and what they gave."""
+    cells = json.loads((ROOT / NOTEBOOK).read_text(encoding="utf-8"))["cells"]
+    parts = []
+    for cell in cells:
+        source = "".join(cell["source"])
+        parts += [source] if cell["cell_type"] == "markdown" else [f"```python\n{source}\n```"]
+        parts += [_given(output) for output in cell.get("outputs", [])]
+    return {_page_of(NOTEBOOK): _relinked("\n\n".join(parts) + "\n", NOTEBOOK)}
+
+
+def _given(output: dict[str, Any]) -> str:
+    """What a cell gave: as a page where there is one, else as text."""
+    given = output.get("data", {"text/plain": output.get("text", "")})
+    if "text/html" in given:
+        return f'<div class="given">{"".join(given["text/html"])}</div>'
+    return f"```text\n{''.join(given['text/plain'])}\n```"
+
+
 def _reference() -> dict[str, str]:
-    """A page for each room, with all its public names, and one that lists them."""
+    """A page for each room, with all its public names, words before classes, and one that lists them."""
     rooms: defaultdict[str, list[str]] = defaultdict(list)
-    for name in sorted(fanlight.__all__, key=str.lower):
+    for name in sorted(fanlight.__all__, key=lambda name: (isinstance(getattr(fanlight, name), type), name.lower())):
         module = getattr(getattr(fanlight, name), "__module__", None) or "fanlight"
         room = next(room for room, modules in ROOMS.items() if f"{module}.".startswith(tuple(f"{m}." for m in modules)))
         rooms[room].append(name)

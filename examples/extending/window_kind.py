@@ -82,7 +82,8 @@ class ShiftSlicing(Slicing):
 
     def _start(self, shifts: Numbers) -> Numbers:
         day, place = np.divmod(shifts, len(self.starts))
-        return day * DAY + np.asarray(self.starts)[place]
+        starts: Numbers = np.asarray(self.starts)[place]
+        return day * DAY + starts
 
 
 def totals(source: Any) -> fl.Result:

@@ -256,8 +256,8 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         return table.drop_columns(list(self.spec.hidden)) if len(table.schema) else table
 
     @property
-    def dead_letters(self) -> pa.Table | DataFrame:
-        """The records that could not be used, each with its reason, watermark, detail and the record itself.
+    def dead_letters(self) -> Any:
+        """A table of the records that could not be used, each with its reason, watermark, detail and the record itself.
 
         Reads the source to its end, unless you iterate over the result: then these are those so far, the newest 10,000
         at least, and `accounting.dead_letters` says how many there were. `on_dead_letters` hands on all.
@@ -265,7 +265,7 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         Those of all stages are here, in the form of the first. A letter of a later stage has no record of the source:
         its `detail` says the stage and the record, and `stages[1].own_dead_letters` has them as they are.
 
-        On Spark a DataFrame, like `df`; on a stream it is a query of its own.
+        On Spark it is a DataFrame, like `df`; on a stream that is a query of its own.
         """
         if self._spark is not None:
             return self._spark.dead_letters()

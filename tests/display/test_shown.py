@@ -108,6 +108,11 @@ class TestPage:
         [data] = re.findall(r'base64,([^"]+)"', html)
         assert "total=11" in base64.b64decode(data).decode()
 
+    def test_the_picture_follows_the_theme_of_the_notebook(self) -> None:
+        html = page(totals())
+        assert '[data-jp-theme-light="false"] .fanlight' in html
+        assert html.startswith('<div class="fanlight"')
+
     def test_looking_changes_nothing(self) -> None:
         result = totals()
         assert page(result) == page(result)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PACKAGES = {"initdb": "postgresql", "mariadbd": "mariadb-server", "mvn": "maven"}
+PACKAGES = {"initdb": "postgresql", "mariadbd": "mariadb-server", "mvn": "maven", "node": "nodejs"}
 _JARS = Path(__file__).parents[2] / "examples" / "kafka_to_postgres" / "jars.py"
 _POLICY = Path("/usr/sbin/policy-rc.d")
 

@@ -19,7 +19,26 @@ CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 def test_every_page_is_in_the_navigation() -> None:
     named = set(re.findall(r"[\w/-]+\.md", CONFIG[CONFIG.index("\nnav:") :]))
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    assert named == pages | {"reference/index.md"}
+    made = {name for name in named if name.startswith("reference/")} | {"notebook.md"}
+    assert named == pages | made
+
+
+SYSTEMS = sorted(path for path in (ROOT / "docs" / "coming-from").glob("*.md") if path.stem != "index")
+
+
+@pytest.mark.parametrize("page", SYSTEMS, ids=lambda page: page.stem)
+def test_whoever_comes_finds_words_and_code_beside_ours(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall(r"^\| .* \| .* \|$", text, re.MULTILINE)) > 5
+    assert "```text\n" in text
+    assert "```python\n>>> " in text
+    assert f"coming-from/{page.stem}.md" in CONFIG
+
+
+def test_the_cookbook_has_enough_recipes() -> None:
+    """What runs below a heading; the doctests run it."""
+    recipes = re.split(r"^##+ ", (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert sum(">>> " in recipe for recipe in recipes) >= 45
 
 
 @pytest.mark.slow
@@ -37,6 +56,8 @@ def test_it_builds_without_a_warning_and_has_every_public_name(tmp_path: Path) -
     reference = "".join(
         path.read_text(encoding="utf-8") for path in sorted((tmp_path / "site" / "reference").glob("*.html"))
     )
+    listed = {path.stem for path in (tmp_path / "pages" / "reference").glob("*.md")}
+    assert listed == set(re.findall(r"reference/([\w-]+)\.md", CONFIG))
     missing = [name for name in fanlight.__all__ if f'id="fanlight.{name}"' not in reference]
     assert not missing, f"the reference has no entry for {', '.join(missing)}"
 

@@ -10,6 +10,14 @@ import pyarrow as pa
 from fanlight.display.text import counted, value_text
 
 _BOX = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45"
+_THEMES = (
+    "<style>"
+    '[data-jp-theme-light="false"] .fanlight,.vscode-dark .fanlight{color-scheme:dark}'
+    '[data-jp-theme-light="true"] .fanlight,.vscode-light .fanlight{color-scheme:light}'
+    "</style>"
+)
+"""A picture follows the theme of JupyterLab or VS Code, also where the system is set otherwise."""
+
 _CELL = "padding:2px 10px;text-align:left;white-space:nowrap"
 
 ROWS = 20
@@ -37,7 +45,7 @@ def result_page(plan: str, table: pa.Table, picture: str | None) -> str:
 
 
 def _box(*parts: str) -> str:
-    return f'<div style="{_BOX}">{"".join(parts)}</div>'
+    return f'<div class="fanlight" style="{_BOX}">{_THEMES}{"".join(parts)}</div>'
 
 
 def _headed(title: str) -> str:
