@@ -33,7 +33,7 @@ class Leads(Columnar):
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What rows of the lead have in one input, by the row of the lead: first what is old, then what is new."""
+    """What rows of the lead have in one input, row by row of the lead."""
 
     rows: SideRows
     places: Ints
