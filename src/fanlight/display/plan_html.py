@@ -21,8 +21,8 @@ from fanlight.display.plan_parts import (
 from fanlight.explain import Lines, ToldInput, ToldStage
 
 _BOX = "border:1px solid;border-radius:5px;padding:4px 8px;margin:2px 0;text-align:left;box-sizing:border-box"
-_SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:12px;align-items:flex-end;justify-content:center"
-_COLUMN = "flex:1 1 220px;min-width:0"
+_SIDE_BY_SIDE = "display:flex;overflow-x:auto;gap:12px;align-items:flex-end"
+_COLUMN = "flex:1 1 0;min-width:240px"
 _LINES = "display:grid;grid-template-columns:max-content 1fr;column-gap:10px;margin:2px 0"
 _WORD = "opacity:.75;font-weight:normal"
 _VALUE = "margin:0;min-width:0;overflow-wrap:anywhere"
