@@ -14,7 +14,7 @@ from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.interval import IntervalJoinSpec, interval
-from fanlight.model.join.sides import JoinType, Side
+from fanlight.model.join.sides import COPY, JoinType, Side
 from fanlight.model.spec_json import from_document, to_document
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
@@ -109,8 +109,8 @@ def test_versions_that_are_kept_for_a_time_may_be_spread_but_for_deletes() -> No
 
 
 def test_a_side_is_not_called_like_the_mark_of_copies() -> None:
-    with pytest.raises(SpecError, match=r"a side is called 'copy\.'"):
-        replace(SPEC, left=replace(LEFT, name="copy."), watermark=Explicit())
+    with pytest.raises(SpecError, match="a side is called '_fanlight_copy'"):
+        replace(SPEC, left=replace(LEFT, name=COPY), watermark=Explicit())
 
 
 def test_documents_have_it_only_where_it_is_said() -> None:

@@ -17,16 +17,18 @@ from fanlight.operators.bind import bind
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.follow import told_as, told_by_packer
 from fanlight.operators.ingest.prepare import Gate, common_schema
+from fanlight.operators.join.plan import JoinPlan
+from fanlight.operators.kept_rows import kept_rows
 from fanlight.operators.shard import Shard
 from fanlight.spark.pack import FAR, Packing, pack_by_shard
 from fanlight.spark.processor import unpacked
-from fanlight.spark.spreading import with_copies
+from fanlight.spark.spreading import with_copies, without_copies
 from fanlight.state.memory import MemoryStore
 from fanlight.testing.oracle.join.sides import JoinOutcome, JoinStep, SideCounts
 from fanlight.testing.script import DeadLetter, Record
 from fanlight.testing.strategies.joins import LEFT_COLUMNS, RIGHT_COLUMNS
 
-from .join_runs import told
+from .join_runs import SPACES, told
 
 
 class SpreadRun:
@@ -51,8 +53,8 @@ class SpreadRun:
             )
             for place, (name, strategy) in enumerate(spec.watermark.inputs)
         }
-        followed = told_as(spec.watermark)
-        self.shards = [Shard(spec, MemoryStore(), bound=bind(spec, schema), followed=followed) for _ in range(shards)]
+        self.bound = bind(spec, schema)
+        self.stores = [MemoryStore() for _ in range(shards)]
         self.clock: int | None = None
 
     def step(self, step: JoinStep) -> list[JoinOutcome]:
@@ -69,7 +71,22 @@ class SpreadRun:
                     spoken = said[name]
                     watermark = row["watermark"] if spoken is None else max(row["watermark"], spoken)
                     come.append({**row, "watermark": watermark})
-        return [self._stepped(place, shard, come, ends=step.end) for place, shard in enumerate(self.shards)]
+        return [self._stepped(place, come, ends=step.end) for place in range(len(self.stores))]
+
+    def shard(self, place: int) -> Shard:
+        """A shard as each micro-batch finds it: only what is stored outlives a step."""
+        return Shard(self.spec, self.stores[place], bound=self.bound, followed=told_as(self.spec.watermark))
+
+    def kept(self) -> dict[str, Counter[str]]:
+        """The rows of each side that the shards keep and have no copies of."""
+        found: dict[str, Counter[str]] = {name: Counter() for name in self.columns}
+        ids = list(range(len(self.stores)))
+        plan = JoinPlan.bind(self.spec, self.bound.schema)
+        for place in ids:
+            for name, rows in kept_rows(self.shard(place)).items():
+                own = without_copies(plan, rows, ids, place, is_left=name == self.spec.left.name)
+                found[name].update(told(row) for row in own.to_pylist())
+        return found
 
     def _marked(self, name: str, records: Sequence[Record]) -> pa.RecordBatch:
         """Records, each with whether it is too far ahead of the clock, which Spark says."""
@@ -78,7 +95,8 @@ class SpreadRun:
         far = [one["ts"] is not None and one["ts"] > limit for one in records]
         return batch.append_column(FAR, pa.array(far, pa.bool_()))
 
-    def _stepped(self, place: int, shard: Shard, come: list[dict[str, Any]], *, ends: bool) -> JoinOutcome:
+    def _stepped(self, place: int, come: list[dict[str, Any]], *, ends: bool) -> JoinOutcome:
+        shard = self.shard(place)
         before = shard.require_books().by_input()
         if ends:
             rows = shard.step(ends=True)
@@ -105,8 +123,7 @@ def spread_over(spec: SpreadJoinSpec, shards: int, steps: Sequence[JoinStep]) ->
     """What each of so many shards gives, step by step."""
     run = SpreadRun(spec, shards)
     outcomes = [run.step(step) for step in steps]
-    for shard in run.shards:
-        assert not [address for space in ("left", "right", "newest") for address in shard.store.list(space)]
+    assert not [address for store in run.stores for space in SPACES for address in store.list(space)]
     return outcomes
 
 

@@ -24,8 +24,8 @@ from fanlight.testing.strategies.as_of import AsOfPipeline, as_of_pipelines
 from fanlight.testing.strategies.joins import LEFT_COLUMNS, RIGHT_COLUMNS, JoinPipeline, scripts, specs
 
 from .join_runs import by_law
-from .laws import halved
-from .spread_runs import assert_together, spread_over
+from .laws import brief, halved
+from .spread_runs import SpreadRun, assert_together, spread_over
 from .test_aggregated_join import SOME
 
 NEAR = 10**6
@@ -62,6 +62,17 @@ def width(draw: DrawFn, spec: SpreadJoinSpec) -> Duration:
 def test_all_shards_together_give_what_the_law_says(how: JoinType, data: st.DataObject, shards: int) -> None:
     pipeline = data.draw(spread_pipelines(how))
     assert_together(spread_over(pipeline.spec, shards, pipeline.steps), by_law(pipeline))
+
+
+@brief
+@given(data=st.data(), how=st.sampled_from([how for how in JoinType if how is not JoinType.FULL]))
+def test_what_shards_keep_without_copies_is_what_one_keeps(data: st.DataObject, how: JoinType) -> None:
+    pipeline = data.draw(spread_pipelines(how))
+    one, several = SpreadRun(pipeline.spec, 1), SpreadRun(pipeline.spec, 3)
+    for step in pipeline.steps:
+        one.step(step)
+        several.step(step)
+        assert several.kept() == one.kept()
 
 
 @st.composite

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession, functions
 
 import fanlight as fl
 from fanlight.errors import StateError
+from fanlight.model.join.sides import COPY
 from fanlight.spark.checkpoint.join_inspection import JoinInspection
 
 pytestmark = pytest.mark.slow
@@ -76,7 +77,7 @@ def test_one_hot_key_is_in_every_shard(spark: SparkSession, tmp_path: Path) -> N
         total = spread.accounts.agg(*(functions.sum(what) for what in ("received", "accepted", "dead_letters")))
         assert tuple(total.collect()[0]) == (2 * (3 * 43 + 2), 2 * (3 * 42 + 2), 2 * 3)
         assert spread.dead_letters.count() == 6
-        assert "copy." not in spread.dead_letters.select("record.*").columns
+        assert COPY not in spread.dead_letters.select("record.*").columns
     assert "shards by time, state" in spread.explain()
     whole = spread.key_by("key").window(fl.tumbling("1 h")).agg(n=fl.count())  # keys that include none are still others
     assert whole.explain().count("one exchange") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import fanlight as fl
 from fanlight.model.join.intakes import sided_intakes
 from fanlight.model.join.sides import COPY, INPUT, TIME
 from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, LATEST
+from fanlight.operators.fingerprint import changes, fingerprint
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.prepare import Gate, common_schema
 from fanlight.spark.shards import key_codes, places_in_time
@@ -93,6 +96,15 @@ def test_a_time_that_cannot_be_used_has_a_shard_too(second: int | None) -> None:
     found = sent(spec_of(), "p", [second, second], [7, 7])
     assert [row[3] for row in found].count(False) == 2
     assert len({row[2] for row in found if not row[3]}) == 1
+
+
+def test_another_spread_is_another_pipeline_and_nothing_else_is_told() -> None:
+    spread = spec_of()
+    alone = replace(spread, spread=None)
+    wide = replace(spread, spread=Duration.of("2 min"))
+    prints = [fingerprint(spec, with_copies(spec, COLUMNS), [0, 1]) for spec in (alone, spread, wide)]
+    assert [one.told for one in changes(prints[0], prints[1])] == ["spread: none before, 1 min now"]
+    assert [one.told for one in changes(prints[1], prints[2])] == ["spread: 1 min before, 2 min now"]
 
 
 @pytest.mark.parametrize("shards", [2, 3, 8, 200])

@@ -16,7 +16,7 @@ INPUT = "input"
 """The column that says of a record from which side it came."""
 TABLE_TIME = "table.time"
 """The column of times of a table that has none: all its rows are valid from the start of time. It is never shown."""
-COPY = "copy."
+COPY = "_fanlight_copy"
 """The column that marks copies, where a join is spread: a row stands in a shard for its matches there, and is counted
 in another. Only shards of a join that is spread have it.
 """
