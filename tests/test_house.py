@@ -91,6 +91,15 @@ TRIGGER_WORDS = functions(triggers)
 FIELDS = [field.name for field in dataclasses.fields(Semantics)]
 
 
+PIPELINE = {
+    fanlight.Stream: "key_by where select window over sort unique_by recent join",
+    fanlight.Windowed: "trigger discarding accumulating retracting semantics closing stamped agg top over",
+    fanlight.Result: "table show to_pandas to_polars explain write_to operator dead_letters on_dead_letters accounting "
+    "stages",
+}
+"""What one writes between a stream and its results."""
+
+
 class TestPublicNames:
     def test_they_are_sorted(self) -> None:
         assert list(fanlight.__all__) == sorted(fanlight.__all__)
@@ -110,6 +119,12 @@ class TestPublicNames:
     def test_each_has_an_example(self, name: str) -> None:
         """The doctests run them; a new name without one is found here."""
         assert ">>> " in (getattr(fanlight, name).__doc__ or ""), f"fanlight.{name} has no example"
+
+    @pytest.mark.parametrize(
+        ("owner", "word"), [(owner, word) for owner, words in PIPELINE.items() for word in words.split()]
+    )
+    def test_so_has_each_word_of_a_pipeline(self, owner: type, word: str) -> None:
+        assert ">>> " in (inspect.getdoc(getattr(owner, word)) or ""), f"{owner.__name__}.{word} has no example"
 
     def test_whatever_the_package_brings_in_by_name_is_public(self) -> None:
         tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))

@@ -68,7 +68,15 @@ class Result(RowResult[WindowSpec]):
         return cast("Filled", self.complete(spec, Intake(Preparation(), spec.time)))
 
     def operator(self, **options: object) -> WindowOperator:
-        """The standalone operator of this pipeline, for feeding by hand."""
+        """The standalone operator of this pipeline, for feeding by hand.
+
+        >>> import fanlight as fl
+        >>> minutes = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
+        >>> operator = minutes.operator()
+        >>> operator.add([{"ts": 5}, {"ts": 42}, {"ts": 61}])
+        >>> operator.take()["n"].to_pylist()
+        [2]
+        """
         return WindowOperator(self.spec, **self._settings(options))
 
 

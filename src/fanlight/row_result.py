@@ -185,7 +185,13 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
 
     @property
     def stages(self) -> tuple[RowResult[Any], ...]:
-        """The stages of the pipeline, from the one that reads the source to this one."""
+        """The stages of the pipeline, from the one that reads the source to this one.
+
+        >>> import fanlight as fl
+        >>> minutes = fl.stream([{"ts": 2}], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
+        >>> [stage.accounting.received for stage in minutes.sort().stages]
+        [1, 1]
+        """
         return (*(stage for before in self.befores for stage in before.stages), self)
 
     @property
@@ -250,6 +256,10 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         """All rows. Reads the source to its end the first time.
 
         On a terminal a bar shows how far it is when that takes a while; `progress` shows it at once, or never.
+
+        >>> import fanlight as fl
+        >>> fl.stream([{"ts": 2}, {"ts": 1}], time="ts", unit="s").sort().table(progress=False).to_pylist()
+        [{'ts': 1}, {'ts': 2}]
         """
         with Watched(getattr(self._reading, "length", None), wanted=progress) as work:
             table = self.embedded_run().table(work.heard)
@@ -266,6 +276,11 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         its `detail` says the stage and the record, and `stages[1].own_dead_letters` has them as they are.
 
         On Spark it is a DataFrame, like `df`; on a stream that is a query of its own.
+
+        >>> import fanlight as fl
+        >>> rows = fl.stream([{"ts": 2}, {"ts": None}], time="ts", unit="s").sort()
+        >>> rows.dead_letters["reason"].to_pylist()
+        ['null_time']
         """
         if self._spark is not None:
             return self._spark.dead_letters()
@@ -314,6 +329,11 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         """Where every record of this stage went: `received = accepted + duplicates + dead_letters`; see `stages`.
 
         Reads the source to its end, unless you iterate over the result: then it tells of what has come so far.
+
+        >>> import fanlight as fl
+        >>> counts = fl.stream([{"ts": 2}, {"ts": None}], time="ts", unit="s").sort().accounting
+        >>> counts.received, counts.accepted, counts.dead_letters, counts.adds_up
+        (2, 1, 1, True)
         """
         if self._spark is not None:
             raise OtherEngine("accounting: this pipeline runs on Spark, which counts step by step. Use accounts.")
@@ -334,7 +354,14 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         return self.on_spark("accounts", "Use accounting.").accounting()
 
     def operator(self, **options: object) -> StandaloneOperator[Spec_]:
-        """The standalone operator of this pipeline, for feeding by hand."""
+        """The standalone operator of this pipeline, for feeding by hand.
+
+        >>> import fanlight as fl
+        >>> operator = fl.stream([], time="ts", unit="s").sort().operator()
+        >>> operator.add([{"ts": 2}, {"ts": 1}])
+        >>> operator.take().to_pylist()
+        [{'ts': 1}]
+        """
         return StandaloneOperator(self.spec, **self._settings(options))
 
     def _settings(self, options: dict[str, object]) -> dict[str, Any]:

@@ -85,7 +85,13 @@ class StreamWords(ABC):
         """This as a stream."""
 
     def key_by(self, *columns: str) -> Stream:
-        """Group by these columns; null is a group of its own."""
+        """Group by these columns; null is a group of its own.
+
+        >>> import fanlight as fl
+        >>> sales = fl.stream([{"ts": 1, "shop": "a"}, {"ts": 2, "shop": "b"}], time="ts", unit="s").key_by("shop")
+        >>> sales.window(fl.tumbling("1 min")).agg(n=fl.count()).table()["shop"].to_pylist()
+        ['a', 'b']
+        """
         if not columns:
             raise SpecError("key_by: needs at least one column. Leave key_by out for one group.")
         return replace(self.as_stream(), keys=checked_columns("key_by", columns))

@@ -62,7 +62,15 @@ class Windowed:
     stamp: FiringTime = FiringTime.END
 
     def trigger(self, trigger: Trigger, *, updated_only: bool = False) -> Self:
-        """When panes fire. `updated_only` holds back firings whose values did not change."""
+        """When panes fire. `updated_only` holds back firings whose values did not change.
+
+        >>> import fanlight as fl
+        >>> minutes = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+        >>> operator = minutes.trigger(fl.at_watermark(early=fl.after(2))).agg(n=fl.count()).operator()
+        >>> operator.add([{"ts": 5}, {"ts": 42}])
+        >>> [(row["pane"]["timing"], row["n"]) for row in operator.take().to_pylist()]
+        [('EARLY', 2)]
+        """
         if not isinstance(trigger, Trigger):
             raise SpecError(
                 f"trigger: {trigger!r} is no trigger. Use one, as in trigger(at_watermark(early=after(1)))."
@@ -70,23 +78,64 @@ class Windowed:
         return replace(self, firing=trigger, updated_only=updated_only)
 
     def discarding(self) -> Self:
-        """A firing carries what came since the last one."""
+        """A firing carries what came since the last one.
+
+        >>> import fanlight as fl
+        >>> clicks = [{"ts": ts} for ts in (5, 42, 70, 50)]  # the last one is late
+        >>> stream = fl.stream(clicks, time="ts", unit="s", delay="0 s", rows=1)
+        >>> minutes = stream.window(fl.tumbling("1 min"), lateness="1 h")
+        >>> minutes.discarding().agg(n=fl.count()).table().column("n").to_pylist()
+        [2, 1, 1]
+        """
         return replace(self, accumulation=Accumulation.DISCARDING)
 
     def accumulating(self) -> Self:
-        """A firing carries all so far."""
+        """A firing carries all so far; so it is unless you say otherwise.
+
+        >>> import fanlight as fl
+        >>> clicks = [{"ts": ts} for ts in (5, 42, 70, 50)]  # the last one is late
+        >>> stream = fl.stream(clicks, time="ts", unit="s", delay="0 s", rows=1)
+        >>> minutes = stream.window(fl.tumbling("1 min"), lateness="1 h")
+        >>> minutes.accumulating().agg(n=fl.count()).table().column("n").to_pylist()
+        [2, 3, 1]
+        """
         return replace(self, accumulation=Accumulation.ACCUMULATING)
 
     def retracting(self) -> Self:
-        """A firing carries all so far, after the one before has been taken back."""
+        """A firing carries all so far, after the one before has been taken back.
+
+        >>> import fanlight as fl
+        >>> clicks = [{"ts": ts} for ts in (5, 42, 70, 50)]  # the last one is late
+        >>> stream = fl.stream(clicks, time="ts", unit="s", delay="0 s", rows=1)
+        >>> minutes = stream.window(fl.tumbling("1 min"), lateness="1 h")
+        >>> rows = minutes.retracting().agg(n=fl.count()).table().to_pylist()
+        >>> [(row["pane"]["op"], row["n"]) for row in rows]
+        [('+I', 2), ('-U', 2), ('+U', 3), ('+I', 1)]
+        """
         return replace(self, accumulation=Accumulation.RETRACTING)
 
     def semantics(self, rules: Semantics | str) -> Self:
-        """Answer the questions peers disagree on as one of them does: 'beam', 'flink', 'kafka' and so on."""
+        """Answer the questions peers disagree on as one of them does: 'beam', 'flink', 'kafka' and so on.
+
+        >>> import fanlight as fl
+        >>> minutes = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+        >>> minutes.semantics("beam").agg(n=fl.count()).spec.semantics == fl.Semantics.named("beam")
+        True
+        """
         return replace(self, rules=Semantics.named(rules) if isinstance(rules, str) else rules)
 
     def closing(self, *, on_time: OnTime | str | None = None, last: Closing | str | None = None) -> Self:
-        """Whether an on-time firing and a last firing leave with nothing new in them."""
+        """Whether an on-time firing and a last firing leave with nothing new in them.
+
+        >>> import fanlight as fl
+        >>> minutes = fl.stream([], time="ts", unit="s").window(fl.tumbling("1 min"))
+        >>> told = minutes.trigger(fl.at_watermark(early=fl.after(1))).closing(on_time="always")
+        >>> operator = told.agg(n=fl.count()).operator()
+        >>> operator.add([{"ts": 5}])
+        >>> operator.advance(watermark=60_000_000)
+        >>> [(row["pane"]["timing"], row["n"]) for row in operator.take().to_pylist()]
+        [('EARLY', 1), ('ON_TIME', 1)]
+        """
         rules = self.rules
         if on_time is not None:
             rules = replace(rules, on_time=choice(OnTime, on_time, "on_time"))
@@ -95,11 +144,25 @@ class Windowed:
         return replace(self, rules=rules)
 
     def stamped(self, time: FiringTime | str) -> Self:
-        """Which event time a firing carries: the window's end, or its earliest or latest record."""
+        """Which event time a firing carries: the window's end, or its earliest or latest record.
+
+        >>> import fanlight as fl
+        >>> minutes = fl.stream([{"ts": 5}, {"ts": 42}], time="ts", unit="s").window(fl.tumbling("1 min"))
+        >>> rows = minutes.stamped("latest").agg(n=fl.count()).sort()
+        >>> [f"{time:%H:%M:%S}" for time in rows.table().column("window_time").to_pylist()]
+        ['00:00:42']
+        """
         return replace(self, stamp=choice(FiringTime, time, "stamped"))
 
     def agg(self, **aggregates: Aggregate) -> Result:
-        """Compute these for each pane; the pipeline is complete."""
+        """Compute these for each pane; the pipeline is complete.
+
+        >>> import fanlight as fl
+        >>> sales = [{"ts": 5, "price": 3}, {"ts": 42, "price": 4}, {"ts": 61, "price": 1}]
+        >>> minutes = fl.stream(sales, time="ts", unit="s").window(fl.tumbling("1 min"))
+        >>> minutes.agg(n=fl.count(), sold=fl.sum("price")).table().select(["n", "sold"]).to_pylist()
+        [{'n': 2, 'sold': 7}, {'n': 1, 'sold': 1}]
+        """
         spec = self._spec(self.stream, aggregates)
         stream = self.stream if self.stream.changes is None else self.stream.settled(spec)
         if any(aggregate.needs_whole_records for _, aggregate in spec.aggregates):
