@@ -14,6 +14,7 @@ from fanlight.model.spec_json import to_document, words
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import as_text
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.model.triggers import AtWatermark
 
@@ -142,8 +143,9 @@ def _followed(strategy: WatermarkStrategy) -> str:
             return f"{distance} behind the clock"
         case Explicit():
             return "as the caller says"
-        case Several(inputs=inputs, combine=combine):
-            each = ", ".join(f"{name} ({_followed(one)})" for name, one in inputs)
+        case Several(inputs=inputs, combine=combine, ready=ready):
+            from_ = {name: f", once it has reached {as_text(time)}" for name, time in ready}
+            each = ", ".join(f"{name} ({_followed(one)}{from_.get(name, '')})" for name, one in inputs)
             return f"the {'least' if combine.value == 'min' else 'greatest'} of {each}"
 
 

@@ -27,6 +27,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
+from fanlight.model.time.timestamp import TimestampLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.unique import Keep, UniqueSpec
@@ -234,6 +235,7 @@ class StreamWords(ABC):
         idle: DurationLike | None = None,
         combine: Literal["least", "greatest"] = "least",
         retention: Retention | None = None,
+        ready: TimestampLike | None = None,
     ) -> JoinResult:
         """Join this stream, the left one, with another: rows with equal keys whose times `match`.
 
@@ -242,7 +244,8 @@ class StreamWords(ABC):
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
         nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
         greatest of their watermarks. Of an interval without an end, of `as_of` without a tolerance, and of windows
-        that count, `retention` says how long rows are kept. A table without a time needs no match.
+        that count, `retention` says how long rows are kept. A table without a time needs no match. Of `version` and
+        `as_of`, `ready` is a time: no row leaves before the right side has reached it.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")
@@ -263,6 +266,13 @@ class StreamWords(ABC):
             if value is not None and not isinstance(match, _KEEPING if word == "retention" else Interval):
                 raise SpecError(f"join: `{word}` ({value}) is about rows that match by an interval. Leave it out.")
             said |= {} if value is None else {word: value}
+        if ready is not None:
+            if not isinstance(match, AsOf | Version | NoneType):
+                raise SpecError(
+                    f"join: `ready` ({ready}) holds rows until a table has caught up, and these rows match by "
+                    "another rule. Use it with version() or as_of(…), or leave it out."
+                )
+            said["ready"] = ready
         return cast("JoinResult", joined(match, *sides, **said))
 
     def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:

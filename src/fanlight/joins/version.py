@@ -22,6 +22,11 @@ def by_version(
 ) -> JoinResult:
     """The join of a stream with the versions of another, as `StreamWords.join` says it."""
     if right.time == TABLE_TIME:
+        if said.get("ready") is not None:
+            raise SpecError(
+                f"join: `ready` ({said['ready']}) is a time that the table must have reached, and this table has none: "
+                "rows wait until all of it was read. Leave it out."
+            )
         _require_at_hand(left, right)
         right = replace(right, ahead=left.ahead)
     return with_nearest(match.as_of(retention), left, right, of_versions=True, **said)

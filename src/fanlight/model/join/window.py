@@ -9,9 +9,9 @@ from fanlight.model.continuation import WINDOW_TIME, Continuation
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.join.spec import JoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
 from fanlight.model.retention import Retention
-from fanlight.model.stream_spec import LATER
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import ZERO, Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp

@@ -91,8 +91,20 @@ class SideInput:
     watermark: int = START_OF_TIME
     """What its records are judged by: it never goes back."""
     spoke: int | None = None
+    ready: int | None = None
+    """What its own watermark must have reached before it counts."""
     rows: list[JoinRow] = field(default_factory=list)
     counts: SideCounts = SideCounts()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it has not got so far that it counts."""
+        return self.ready is not None and (self.own is None or self.own < self.ready)
+
+    @property
+    def told(self) -> int | None:
+        """What it says, as far as it counts."""
+        return None if self.is_awaited else self.own
 
     def say(self, watermark: int) -> None:
         """Move on, never back."""
@@ -113,8 +125,9 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
         self.condition = condition
         self.idle, self.combine = spec.watermark.idle, spec.watermark.combine
         strategies: dict[str, object] = dict(spec.watermark.inputs)
-        self.right = SideInput(_delay(strategies[spec.right.name]))
-        self.left = SideInput(_delay(strategies[spec.left.name]))
+        ready = dict(spec.watermark.ready)
+        self.right = SideInput(_delay(strategies[spec.right.name]), ready=ready.get(spec.right.name))
+        self.left = SideInput(_delay(strategies[spec.left.name]), ready=ready.get(spec.left.name))
         self.came = 0
         self.clock = START_OF_TIME
         self.together = START_OF_TIME
@@ -212,19 +225,21 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
         if not going:
             together = END_OF_TIME
         elif not awake:
-            together = max((one.own for one in going if one.own is not None), default=START_OF_TIME)
+            together = max((one.told for one in going if one.told is not None), default=START_OF_TIME)
         else:
-            together = min(START_OF_TIME if one.own is None else one.own for one in awake)
+            together = min(START_OF_TIME if one.told is None else one.told for one in awake)
         if self.combine is Combine.MAX:
-            together = max(START_OF_TIME if one.own is None else one.own for one in both)
+            together = max(START_OF_TIME if one.told is None else one.told for one in both)
         self.together = max(self.together, together)
         for one in both:
-            own = START_OF_TIME if one.own is None else one.own
+            own = START_OF_TIME if one.told is None else one.told
             alone = one in awake or self.combine is Combine.MAX
             reached = own if alone else max(own, self.together)
             one.watermark = max(one.watermark, reached)
 
     def _is_idle(self, one: SideInput) -> bool:
+        if one.is_awaited:
+            return False
         return self.idle is not None and one.spoke is not None and self.clock >= one.spoke + self.idle.micros
 
     @abstractmethod
