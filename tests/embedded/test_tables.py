@@ -111,6 +111,43 @@ class TestVersions:
         assert values(result, "high") == {1: None, 2: None, 3: 9}
 
 
+class TestRefreshed:
+    """The second copy, ten seconds after the first, has no SEK."""
+
+    copies = (
+        {"at": 0, "currency": "EUR", "rate": 1},
+        {"at": 0, "currency": "SEK", "rate": 2},
+        {"at": 10, "currency": "EUR", "rate": 3},
+    )
+
+    @pytest.mark.parametrize(
+        ("at", "expected"), [(0, [1, 2]), (9, [1, 2]), (10, [3, None]), (19, [3, None]), (20, [None, None])]
+    )
+    def test_a_row_is_valid_until_the_next_copy(self, at: int, expected: list[Any]) -> None:
+        asked = [{"ts": at, "currency": currency, "v": 0} for currency in ("EUR", "SEK")]
+        result = orders(asked).join(rates(self.copies), fl.version(refresh="10 s"), how="left")
+        assert result.table()["rate"].to_pylist() == expected
+
+    def test_what_is_kept_is_the_last_copy(self) -> None:
+        told = orders().join(rates(), fl.version(refresh="10 s")).explain()
+        assert told.endswith("the last of each key before, for 9999999 us")
+
+    def test_a_condition_can_be_said(self) -> None:
+        """Of the copies that hold, the row that meets it is taken."""
+        result = orders().join(rates(), fl.version(refresh="20 s"), how="left", where=fl.col("rate") < 1.1)
+        assert values(result) == {1: 1.08, 2: 0.09, 3: None}
+
+    def test_a_result_is_written_anew(self) -> None:
+        """The highest rate of each ten seconds holds for the next ten; SEK has none after the first."""
+        highest = rates().window(fl.tumbling("10 s")).agg(high=fl.max("rate")).key_by("currency")
+        asked = [{"ts": at, "currency": "SEK", "v": at} for at in (5, 19, 25)]
+        assert values(orders(asked).join(highest, fl.version(refresh="10 s"), how="left"), "high") == {
+            5: None,
+            19: 0.09,
+            25: None,
+        }
+
+
 class TestTablesWithoutATime:
     @pytest.mark.parametrize("made", [list, pa.Table.from_pylist, pd.DataFrame], ids=["list", "arrow", "pandas"])
     def test_each_order_gets_the_row_of_its_key(self, made: Any) -> None:
@@ -184,6 +221,13 @@ def test_explain_says_that_a_table_grows_with_its_keys() -> None:
         (lambda: orders().join(rates(), fl.version(), where=fl.col("rate") > 1), "kept for ever"),
         (lambda: orders().join(fl.table(NAMES, key="currency"), ready=5), "this table has none"),
         (lambda: orders().join(rates(), fl.interval("0 s", "5 s"), ready=5), "holds rows until a table has caught up"),
+        (lambda: fl.version(refresh="0 s"), "it is above zero and ends"),
+        (lambda: fl.version(refresh="forever"), "it is above zero and ends"),
+        (lambda: orders().join(fl.table(NAMES, key="currency"), fl.version(refresh="1 s")), "this table has none"),
+        (
+            lambda: orders().join(rates(), fl.version(refresh="1 s"), retention=fl.retention("1 s")),
+            "Leave one of the two out",
+        ),
         (lambda: orders().join(rates(), fl.version(), ready="soon"), "is not ISO 8601"),
         (lambda: fl.table(NAMES, key="currency", delay="1 s"), "this table has no `time`"),
         (lambda: fl.table(NAMES, key="currency", op="op"), "this table has no `time`"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,27 @@ def test_ready_holds_the_rows_of_a_stream_until_the_table_has_caught_up(spark: S
 
     assert joined(ready="1970-01-02T00:00Z") == [(1, 6), (2, 5), (3, 5)]
     assert joined() == [(1, None), (2, 5), (3, 5)]
+
+
+def test_a_table_that_is_written_anew(spark: SparkSession) -> None:
+    """The second copy, ten seconds after the first, has no SEK."""
+    copies = [(0, "EUR", 1), (0, "SEK", 2), (10, "EUR", 3)]
+    asked = [(at, currency, at) for at in (5, 12, 25) for currency in ("EUR", "SEK")]
+
+    def joined(left: Any, right: Any) -> fl.JoinResult:
+        table = fl.table(right, key="id", time="ts", delay="0 s", name="r")
+        o = fl.stream(left, time="ts", delay="0 s", name="o").key_by("id")
+        return o.join(table, fl.version(refresh="10 s"), how="left")
+
+    frames, here = [], []
+    for rows in (asked, copies):
+        frame = spark.createDataFrame(rows, "s long, id string, v long")
+        frames.append(frame.selectExpr("timestamp_seconds(s) AS ts", "id", "v"))
+        here.append([{"ts": datetime.fromtimestamp(at, UTC), "id": key, "v": v} for at, key, v in rows])
+    expected = [(row["v"], row["id"], row["v_r"]) for row in joined(*here).table().to_pylist()]
+    found = pa.Table.from_batches(joined(*frames).df.toArrow().to_batches()).to_pylist()
+    assert Counter((row["v"], row["id"], row["v_r"]) for row in found) == Counter(expected)
+    assert Counter(right for _, _, right in expected) == Counter([1, 2, 3, None, None, None])
 
 
 def test_results_ask_tables_and_are_tables(spark: SparkSession, tmp_path: Path) -> None:
