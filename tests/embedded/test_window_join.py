@@ -101,9 +101,9 @@ class TestCounts:
     tests = tuple({"ts": at, "id": lot, "v": at} for at, lot in ((1, 7), (2, 8), (3, 7), (4, 7), (5, 7), (60, 7)))
     measured = tuple({"ts": at, "id": lot, "w": at} for at, lot in ((2, 7), (9, 7), (10, 8), (40, 7), (50, 7)))
 
-    def of(self, how: str, retention: fl.Retention | None = None, **options: Any) -> list[tuple[Any, ...]]:
-        kept = fl.retention() if retention is None else retention
-        result = joined(self.tests, self.measured, fl.counting(2), how=how, retention=kept, **options)
+    def of(self, how: str, mode: str = "on_close", **options: Any) -> list[tuple[Any, ...]]:
+        result = joined(self.tests, self.measured, fl.counting(2), how=how, retention=fl.retention(), **options)
+        result = getattr(result, mode)()
         return [(row["window"]["start"], row.get("v"), row.get("w")) for row in result.table().to_pylist()]
 
     def test_windows_of_the_same_number_meet(self) -> None:
@@ -112,6 +112,11 @@ class TestCounts:
         assert self.of("left")[-2:] == [(1, 2, 10), (5, 60, None)]
         assert self.of("semi") == [(1, 1, None), (1, 3, None), (3, 4, None), (3, 5, None), (1, 2, None)]
         assert self.of("anti") == [(5, 60, None)]
+
+    def test_pairs_may_leave_at_once(self) -> None:
+        """The second measurement comes beside the second test, and finds the first; lot 8 has to wait for its one."""
+        assert self.of("inner", "eager")[:3] == [(1, 1, 2), (1, 1, 9), (1, 2, 10)]
+        assert sorted(self.of("full", "eager"), key=repr) == sorted(self.of("full"), key=repr)
 
     def test_a_window_is_given_up_when_both_sides_have_passed_it(self) -> None:
         """Lot 7 is tested at 1, and measured when both sides are past 21: too late for its first window."""

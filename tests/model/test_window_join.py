@@ -54,7 +54,6 @@ def test_windows_that_two_sides_cannot_share(window: Any, told: str) -> None:
         ({"retention": fl.retention("1 h")}, "the windows of this join end by their times"),
         ({**COUNTED, "retention": fl.retention(count=3)}, "by time, not by count"),
         ({**COUNTED, "lateness": Duration(1)}, "means nothing for windows that count"),
-        ({**COUNTED, "mode": EmissionMode.EAGER}, "leave together, when it is complete"),
     ],
 )
 def test_what_is_no_join(given: dict[str, Any], told: str) -> None:

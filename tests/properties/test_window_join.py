@@ -55,7 +55,7 @@ def test_windows_that_count_leave_as_the_oracle_says(how: JoinType, data: st.Dat
 
 
 @halved
-@given(pipelines())
+@given(pipelines() | counted_pipelines())
 def test_when_rows_leave_changes_nothing_in_which_rows_leave(pipeline: WindowJoinPipeline) -> None:
     eager, on_close = (
         rows_of(embedded(replace(pipeline.spec, mode=emits), pipeline.steps))

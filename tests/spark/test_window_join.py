@@ -66,7 +66,7 @@ def per_window(rows: fl.JoinResult) -> fl.RowResult[Any]:
 
 
 def test_windows_that_count_over_batch_frames(spark: SparkSession) -> None:
-    """One row of a key in each window, so that the order in which Spark reads says nothing."""
+    """No key has more rows than a window, so that the order in which Spark reads says nothing."""
     orders = [(key, number) for number, key in enumerate("abcab")]
     paid = [(key, 10 * number) for number, key in enumerate("bacd")]
 

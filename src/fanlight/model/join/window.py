@@ -175,8 +175,6 @@ class WindowJoinSpec(JoinSpec):
                 f"join: `lateness` ({self.lateness}) means nothing for windows that count: no record is late for them "
                 "by its time. Leave it out, or give a longer retention."
             )
-        if self.mode is EmissionMode.EAGER:
-            raise SpecError("join: the rows of a window that counts leave together, when it is complete. Use on_close.")
 
     @property
     def stamp(self) -> None:  # type: ignore[override]
@@ -216,11 +214,13 @@ class WindowJoinSpec(JoinSpec):
         pads = "; a row without a match when its window is complete" if self.mode is EmissionMode.EAGER else ""
         condition = () if self.where is None else (("condition", self.where.told),)
         if self.match.counting is not None:
+            is_eager = self.mode is EmissionMode.EAGER
+            what = "a pair as soon as both rows are here; rows alone in a window" if is_eager else "a window"
             return (
                 ("joins", f"{self.left.name} with {self.right.name}, {self.how.value}"),
                 ("matches", "rows in windows of the same number, that of each side's own records"),
                 *condition,
-                ("fires", f"a window when both sides have filled it, or {self._gives_up}"),
+                ("fires", f"{what} when both sides have filled it, or {self._gives_up}"),
                 ("keeps", "the rows of both sides until their window is complete; how many each key has had, for good"),
             )
         span = self.match.window.span

@@ -45,7 +45,7 @@ def counted_pipelines(*types: JoinType) -> SearchStrategy[WindowJoinPipeline]:
 
     def counting(pipeline: WindowJoinPipeline, size: int, kept: Retention) -> WindowJoinPipeline:
         match = SameWindow(Counting(size, size))
-        spec = replace(pipeline.spec, match=match, retention=kept, lateness=Duration(0), mode=EmissionMode.ON_CLOSE)
+        spec = replace(pipeline.spec, match=match, retention=kept, lateness=Duration(0))
         return replace(pipeline, spec=spec)
 
     kept = st.builds(Retention, st.one_of(st.integers(0, 9).map(Duration), st.just(Duration.FOREVER)))

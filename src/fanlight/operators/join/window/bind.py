@@ -17,6 +17,7 @@ from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.columns import require_column
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.join.window.counting import COUNTED_FIELD, CountJoin
+from fanlight.operators.join.window.counting_eager import CountJoinEager
 from fanlight.operators.join.window.eager import WindowJoinEager
 from fanlight.operators.join.window.on_close import WindowJoinOnClose
 from fanlight.operators.join.window.session import SessionJoin
@@ -44,7 +45,8 @@ def _operator_of(spec: WindowJoinSpec, plan: JoinPlan) -> Callable[[ChunkStore, 
     if spec.match.session is not None:
         return partial(SessionJoin, plan, spec.match.session)
     if spec.match.counting is not None:
-        return partial(CountJoin, plan, spec.match.counting)
+        counted = CountJoinEager if spec.mode is EmissionMode.EAGER else CountJoin
+        return partial(counted, plan, spec.match.counting)
     slicing = slicing_of(spec.match.window, Semantics())
     make = WindowJoinEager if spec.mode is EmissionMode.EAGER else WindowJoinOnClose
     return partial(make, plan, slicing)

@@ -113,6 +113,7 @@ class CountJoin(WindowJoin):
             return []
         known = self._counts.read()
         live = [self._live(log, known) for log in (self._left, self._right)]
+        at_once = self._at_once(live)
         done = self._done(known, live, progress)
         over = [rows.where(self._windows.of(rows.times) < done[rows.codes]) for rows in live]
         if (done > known.gone).any():
@@ -121,11 +122,19 @@ class CountJoin(WindowJoin):
             for log in (self._left, self._right):
                 log.keep(lambda rows: self._stays(rows, known))
         lefts, rights = (
-            in_order(SideRows.concat([_shown(rows), *self._strangers(alone, left=left)]))
+            in_order(SideRows.concat([shown(rows), *self._strangers(alone, left=left)]))
             for rows, left in zip(over, (True, False), strict=True)
         )
         windows = [RowWindows(np.arange(len(rows)), self._windows.of(rows.times)) for rows in (lefts, rights)]
-        return self._complete_rows((lefts, rights), (windows[0], windows[1]), self._windows)
+        return [*at_once, *self._closing((lefts, rights), (windows[0], windows[1]))]
+
+    def _at_once(self, live: list[SideRows]) -> list[pa.RecordBatch]:
+        """What leaves before windows are complete, of the rows whose windows have not left."""
+        return []
+
+    def _closing(self, rows: tuple[SideRows, SideRows], windows: tuple[RowWindows, RowWindows]) -> list[pa.RecordBatch]:
+        """What leaves of windows that are complete."""
+        return self._complete_rows(rows, windows, self._windows)
 
     def retire(self, progress: Progress) -> None:
         """When both sides have ended, delete the counts."""
@@ -173,6 +182,6 @@ class CountJoin(WindowJoin):
         return pa.RecordBatch.from_arrays([column, *rows.columns], names=[WINDOW, *rows.schema.names])
 
 
-def _shown(rows: SideRows) -> SideRows:
+def shown(rows: SideRows) -> SideRows:
     """Rows without what is said beside them."""
     return replace(rows, columns=rows.columns[:-1])

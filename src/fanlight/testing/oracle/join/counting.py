@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanlight.model.join.sides import Side
+from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.join.window import WindowJoinSpec
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
@@ -53,6 +54,7 @@ class CountJoinOracle(WindowJoinOracle):
             return Reason.EXPIRED
         one.rows.append(JoinRow(record[side.time], self.came, record))
         self.place[self.came] = key, position
+        self.fresh.add(self.came)
         return None
 
     def _key_of(self, values: tuple[Any, ...]) -> OracleKey:
@@ -64,25 +66,38 @@ class CountJoinOracle(WindowJoinOracle):
         return self.known[-1]
 
     def _leaving(self) -> list[Record]:
+        found: list[Record] = []
+        if self.spec.mode is EmissionMode.EAGER and self.spec.how is not JoinType.ANTI:
+            rows = [row for side in (self.left, self.right) for row in side.rows if not row.is_done]
+            for number in sorted({self._number(row) for row in rows}):
+                found += self._fresh(*self._sorted(number, [row for row in rows if self._number(row) == number]))
         leaving: dict[int, list[JoinRow]] = {}
         for key in self.known:
-            while (rows := self._rows_of(key, key.gone)) and self._is_complete(key, rows):
-                leaving.setdefault(key.gone, []).extend(rows)
+            while (held := self._rows_of(key, key.gone)) and self._is_complete(key, held):
+                leaving.setdefault(key.gone, []).extend(held)
                 key.gone += 1
-        found: list[Record] = []
         for number in sorted(leaving):
-            rows = sorted(leaving[number], key=lambda row: (self.place[row.came][1], row.came))
-            lefts, rights = ([row for row in rows if row in side.rows] for side in (self.left, self.right))
-            window = Window(number * self.size + 1, (number + 1) * self.size + 1)
-            found += self._whole(window, lefts, rights)
+            for row in leaving[number]:
+                row.is_done = True
+            found += self._whole(*self._sorted(number, leaving[number]))
         return found
+
+    def _number(self, row: JoinRow) -> int:
+        """The number of the window of a row."""
+        return (self.place[row.came][1] - 1) // self.size
+
+    def _sorted(self, number: int, rows: list[JoinRow]) -> tuple[Window, list[JoinRow], list[JoinRow]]:
+        """A window, and its rows of both sides in their order."""
+        rows = sorted(rows, key=lambda row: (self.place[row.came][1], row.came))
+        lefts, rights = ([row for row in rows if row in side.rows] for side in (self.left, self.right))
+        return Window(number * self.size + 1, (number + 1) * self.size + 1), lefts, rights
 
     def _rows_of(self, key: OracleKey, number: int) -> list[JoinRow]:
         """The rows of a key that are in its window of this number."""
         return [
             row
             for row in (*self.left.rows, *self.right.rows)
-            if self.place[row.came][0] is key and (self.place[row.came][1] - 1) // self.size == number
+            if self.place[row.came][0] is key and self._number(row) == number
         ]
 
     def _is_complete(self, key: OracleKey, rows: list[JoinRow]) -> bool:
