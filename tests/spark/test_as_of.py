@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -152,25 +152,34 @@ def test_ready_holds_the_rows_of_a_stream_until_the_table_has_caught_up(spark: S
     assert joined() == [(1, None), (2, 5), (3, 5)]
 
 
-def test_a_table_that_is_written_anew(spark: SparkSession) -> None:
-    """The second copy, ten seconds after the first, has no SEK."""
-    copies = [(0, "EUR", 1), (0, "SEK", 2), (10, "EUR", 3)]
-    asked = [(at, currency, at) for at in (5, 12, 25) for currency in ("EUR", "SEK")]
-
-    def joined(left: Any, right: Any) -> fl.JoinResult:
-        table = fl.table(right, key="id", time="ts", delay="0 s", name="r")
-        o = fl.stream(left, time="ts", delay="0 s", name="o").key_by("id")
-        return o.join(table, fl.version(refresh="10 s"), how="left")
-
-    frames, here = [], []
-    for rows in (asked, copies):
-        frame = spark.createDataFrame(rows, "s long, id string, v long")
-        frames.append(frame.selectExpr("timestamp_seconds(s) AS ts", "id", "v"))
-        here.append([{"ts": datetime.fromtimestamp(at, UTC), "id": key, "v": v} for at, key, v in rows])
-    expected = [(row["v"], row["id"], row["v_r"]) for row in joined(*here).table().to_pylist()]
-    found = pa.Table.from_batches(joined(*frames).df.toArrow().to_batches()).to_pylist()
-    assert Counter((row["v"], row["id"], row["v_r"]) for row in found) == Counter(expected)
-    assert Counter(right for _, _, right in expected) == Counter([1, 2, 3, None, None, None])
+def test_a_table_that_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:
+    """Each file is a copy, from the time on at which it was written; the second one, ten seconds later, has no SEK."""
+    (tmp_path / "copies").mkdir()
+    for at, text in ((0, "EUR,1\nSEK,2\n"), (10, "EUR,3\n"), (60, "USD,4\n")):
+        copy = tmp_path / "copies" / f"{at}.csv"
+        copy.write_text(text)
+        os.utime(copy, (at, at))
+    asked = [(at, currency) for at in (5, 12, 25) for currency in ("EUR", "SEK")]
+    frame = spark.createDataFrame([*asked, (100, "EUR")], "s long, id string")
+    frame.coalesce(1).write.parquet(str(tmp_path / "asked"))
+    source = spark.readStream.schema("s long, id string").parquet(str(tmp_path / "asked"))
+    o = fl.stream(source.selectExpr("timestamp_seconds(s) AS ts", "*"), time="ts", delay="0 s", name="o").key_by("id")
+    copies = (
+        spark.readStream.schema("id string, v long")
+        .option("maxFilesPerTrigger", 1)
+        .csv(str(tmp_path / "copies"))
+        .selectExpr("*", "_metadata.file_modification_time AS at")
+    )
+    table = fl.table(copies, key="id", time="at", delay="0 s", name="r")
+    query = o.join(table, fl.version(refresh="10 s"), how="left").write_to(
+        f"sqlite:///{tmp_path / 't.db'}", checkpoint=str(tmp_path / "cp"), table="t", available_now=True
+    )
+    assert query is not None
+    query.awaitTermination(240)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        found = connection.execute("SELECT s, id, v FROM t").fetchall()
+    expected = [(5, "EUR", 1), (5, "SEK", 2), (12, "EUR", 3), (12, "SEK", None), (25, "EUR", None), (25, "SEK", None)]
+    assert sorted(found) == expected
 
 
 def test_results_ask_tables_and_are_tables(spark: SparkSession, tmp_path: Path) -> None:
