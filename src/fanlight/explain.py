@@ -20,6 +20,7 @@ from fanlight.model.spec_json import to_document, words
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import as_text
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.model.triggers import AtWatermark
 
@@ -208,9 +209,11 @@ def _followed(strategy: WatermarkStrategy, befores: Mapping[str, StreamSpec] = _
             return f"{distance} behind the clock"
         case Explicit():
             return "as the caller says"
-        case Several(inputs=inputs, combine=combine):
+        case Several(inputs=inputs, combine=combine, ready=ready):
+            from_ = {name: f", once it has reached {as_text(time)}" for name, time in ready}
             each = ", ".join(
-                f"{name} ({_handed_on(befores[name]) if name in befores else _followed(one)})" for name, one in inputs
+                f"{name} ({_handed_on(befores[name]) if name in befores else _followed(one)}{from_.get(name, '')})"
+                for name, one in inputs
             )
             return f"the {'least' if combine.value == 'min' else 'greatest'} of {each}"
 

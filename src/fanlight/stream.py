@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, cast
 
 from fanlight.advice import require_clock
@@ -19,6 +18,7 @@ from fanlight.model.join.as_of import AsOf
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.version import Version
 from fanlight.model.join.window import SameWindow
+from fanlight.model.join.words import words_taken
 from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation, WholeRow, select_of, text_of, where_of
 from fanlight.model.recent import RecentSpec
@@ -28,6 +28,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
+from fanlight.model.time.timestamp import TimestampLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.unique import Keep, UniqueSpec
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from fanlight.joins.result import JoinResult
     from fanlight.row_result import RowResult
 
-_IN_REACH = (Interval, AsOf, Version, NoneType)
-"""What `retention` and `spread` can be said of."""
 Spec_ = TypeVar("Spec_", bound=StreamSpec)
 """What a pipeline was declared as."""
 
@@ -246,6 +245,7 @@ class StreamWords(ABC):
         combine: Literal["least", "greatest"] = "least",
         retention: Retention | None = None,
         spread: DurationLike | None = None,
+        ready: TimestampLike | None = None,
     ) -> JoinResult:
         """Join this stream, the left one, with another: rows with equal keys whose times `match`.
 
@@ -253,9 +253,10 @@ class StreamWords(ABC):
         count. `where` is a condition over the joined columns; `s.price` is the column of the side called `s`. Pairs
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
         nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
-        greatest of their watermarks. Of an interval without an end, and of `as_of` without a tolerance, `retention`
-        says how long rows are kept. A table without a time needs no match. On Spark, `spread` sends the rows of one key
-        to several shards, by their times in spans as wide as it says.
+        greatest of their watermarks. Of an interval without an end, of `as_of` without a tolerance, and of windows
+        that count, `retention` says how long rows are kept. A table without a time needs no match. Of `version` and
+        `as_of`, `ready` is a time: no row leaves before the right side has reached it. On Spark, `spread` sends the
+        rows of one key to several shards, by their times in spans as wide as it says.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")
@@ -271,11 +272,8 @@ class StreamWords(ABC):
         corrected = max(side.lateness for side in sides)
         said = {"how": how, "on": on, "where": where, "idle": idle}
         said["lateness"] = corrected if lateness is None else lateness
-        of_interval = {"combine": None if combine == "least" else combine, "retention": retention, "spread": spread}
-        for word, value in of_interval.items():
-            if value is not None and not isinstance(match, Interval if word == "combine" else _IN_REACH):
-                raise SpecError(f"join: `{word}` ({value}) is about rows that match by an interval. Leave it out.")
-            said |= {} if value is None else {word: value}
+        greatest = None if combine == "least" else combine
+        said |= words_taken(match, combine=greatest, retention=retention, spread=spread, ready=ready)
         return cast("JoinResult", joined(match, *sides, **said))
 
     def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:

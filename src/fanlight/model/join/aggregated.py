@@ -13,8 +13,8 @@ from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side, Stamp
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
-from fanlight.model.stream_spec import LATER
 from fanlight.model.time.duration import ZERO, Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.time.watermarks import Explicit, WatermarkStrategy

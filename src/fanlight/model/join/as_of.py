@@ -12,9 +12,9 @@ from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.interval import FARTHEST
 from fanlight.model.join.sides import JoinType, Side, Stamp
 from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
 from fanlight.model.retention import Retention
-from fanlight.model.stream_spec import LATER
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.time.watermarks import Explicit, WatermarkStrategy

@@ -12,9 +12,9 @@ from fanlight.model.join.kept import kept_told
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side, Stamp
 from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
 from fanlight.model.retention import Retention
-from fanlight.model.stream_spec import LATER
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
 from fanlight.model.time.watermarks import Explicit, WatermarkStrategy

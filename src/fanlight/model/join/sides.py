@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Literal
 
 from fanlight.model.changes import Changes
-from fanlight.model.stream_spec import LATER
+from fanlight.model.later import LATER
 from fanlight.model.time.unit import TimeUnit
 
 TIME = "time"

@@ -30,6 +30,8 @@ class JoinOperator(Operator):
 
     sorts_left: ClassVar[bool] = True
     """Whether left rows are sorted by key and time when they come, because somebody looks for them so."""
+    unfound: ClassVar[Reason] = Reason.NO_SUCH_ROW
+    """What is said of a record that finds no place in the state, as a delete that finds no row."""
 
     def __init__(self, plan: JoinPlan, store: ChunkStore, books: Books) -> None:
         self._plan = plan
@@ -68,7 +70,7 @@ class JoinOperator(Operator):
         finds = np.ones(len(bundle), np.bool_)
         for mask, side in ((~of_left, rights), (of_left, lefts)):
             finds[mask] = True if side.finds is None else side.finds
-        self._books.reject(bundle.batch, ~finds, Reason.NO_SUCH_ROW, judged)
+        self._books.reject(bundle.batch, ~finds, self.unfound, judged)
         return int(np.count_nonzero(finds))
 
     def _faults(self, times: Ints, judged: Ints) -> dict[Reason, Bools]:

@@ -92,8 +92,20 @@ class SideInput:
     watermark: int = START_OF_TIME
     """What its records are judged by: it never goes back."""
     spoke: int | None = None
+    ready: int | None = None
+    """What its own watermark must have reached before it counts."""
     rows: list[JoinRow] = field(default_factory=list)
     counts: SideCounts = SideCounts()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it has not got so far that it counts."""
+        return self.ready is not None and (self.own is None or self.own < self.ready)
+
+    @property
+    def told(self) -> int | None:
+        """What it says, as far as it counts."""
+        return None if self.is_awaited else self.own
 
     def say(self, watermark: int) -> None:
         """Move on, never back."""
@@ -114,8 +126,9 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
         self.condition = condition
         self.idle, self.combine = spec.watermark.idle, spec.watermark.combine
         strategies: dict[str, object] = dict(spec.watermark.inputs)
-        self.right = SideInput(delay_of(strategies[spec.right.name]))
-        self.left = SideInput(delay_of(strategies[spec.left.name]))
+        ready = dict(spec.watermark.ready)
+        self.right = SideInput(delay_of(strategies[spec.right.name]), ready=ready.get(spec.right.name))
+        self.left = SideInput(delay_of(strategies[spec.left.name]), ready=ready.get(spec.left.name))
         self.came = 0
         self.clock = START_OF_TIME
         self.together = START_OF_TIME
@@ -243,21 +256,25 @@ def move(
         if ends:
             one.say(END_OF_TIME)
     going = [one for one in inputs if one.own != END_OF_TIME]
-    awake = [one for one in going if idle is None or one.spoke is None or clock < one.spoke + idle.micros]
+    awake = [one for one in going if one.is_awaited or not _is_idle(one, clock, idle)]
     if not going:
         reached = END_OF_TIME
     elif not awake:
-        reached = max((one.own for one in going if one.own is not None), default=START_OF_TIME)
+        reached = max((one.told for one in going if one.told is not None), default=START_OF_TIME)
     else:
-        reached = min(START_OF_TIME if one.own is None else one.own for one in awake)
+        reached = min(START_OF_TIME if one.told is None else one.told for one in awake)
     if combine is Combine.MAX:
-        reached = max(START_OF_TIME if one.own is None else one.own for one in inputs)
+        reached = max(START_OF_TIME if one.told is None else one.told for one in inputs)
     together = max(together, reached)
     for one in inputs:
-        own = START_OF_TIME if one.own is None else one.own
+        own = START_OF_TIME if one.told is None else one.told
         alone = one in awake or combine is Combine.MAX
         one.watermark = max(one.watermark, own if alone else max(own, together))
     return together
+
+
+def _is_idle(one: SideInput, clock: int, idle: Duration | None) -> bool:
+    return idle is not None and one.spoke is not None and clock >= one.spoke + idle.micros
 
 
 def _row_of(side: Side, record: Record) -> Record:
