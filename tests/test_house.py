@@ -94,8 +94,7 @@ FIELDS = [field.name for field in dataclasses.fields(Semantics)]
 PIPELINE = {
     fanlight.Stream: "key_by where select window over sort unique_by recent join",
     fanlight.Windowed: "trigger discarding accumulating retracting semantics closing stamped agg top over",
-    fanlight.Result: "table show to_pandas to_polars explain write_to operator dead_letters on_dead_letters accounting "
-    "stages",
+    fanlight.Result: "table show to_pandas to_polars explain write_to operator dead_letters on_dead_letters accounting",
 }
 """What one writes between a stream and its results."""
 

@@ -185,13 +185,7 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
 
     @property
     def stages(self) -> tuple[RowResult[Any], ...]:
-        """The stages of the pipeline, from the one that reads the source to this one.
-
-        >>> import fanlight as fl
-        >>> minutes = fl.stream([{"ts": 2}], time="ts", unit="s").window(fl.tumbling("1 min")).agg(n=fl.count())
-        >>> [stage.accounting.received for stage in minutes.sort().stages]
-        [1, 1]
-        """
+        """The stages of the pipeline, from the one that reads the source to this one."""
         return (*(stage for before in self.befores for stage in before.stages), self)
 
     @property
@@ -354,14 +348,7 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         return self.on_spark("accounts", "Use accounting.").accounting()
 
     def operator(self, **options: object) -> StandaloneOperator[Spec_]:
-        """The standalone operator of this pipeline, for feeding by hand.
-
-        >>> import fanlight as fl
-        >>> operator = fl.stream([], time="ts", unit="s").sort().operator()
-        >>> operator.add([{"ts": 2}, {"ts": 1}])
-        >>> operator.take().to_pylist()
-        [{'ts': 1}]
-        """
+        """The standalone operator of this pipeline, for feeding by hand."""
         return StandaloneOperator(self.spec, **self._settings(options))
 
     def _settings(self, options: dict[str, object]) -> dict[str, Any]:
