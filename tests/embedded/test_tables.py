@@ -189,6 +189,12 @@ class TestResults:
         result = orders().join(self.per_currency(), fl.as_of("12 s", "forward"), how="left")
         assert values(result, "n") == {1: 1, 2: 1, 3: 1}
 
+    def test_a_result_is_ready_when_its_stage_has_got_so_far(self) -> None:
+        """The table is what is counted; the order of 5 s waits until 20 s, and nothing changes for it."""
+        result = orders().join(self.per_currency(), fl.version(), how="left", ready=20 * S)
+        assert values(result, "n") == {1: None, 2: None, 3: 1}
+        assert values(orders().join(self.per_currency(), fl.version(), how="left", ready=10**15), "n")[3] == 1
+
     def test_a_result_asks_a_table_without_a_time(self) -> None:
         result = self.per_currency().join(fl.table(NAMES, key="currency"), how="left")
         assert [row["name"] for row in result.table().to_pylist()] == ["euro", None, "euro"]

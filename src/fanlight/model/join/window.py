@@ -173,7 +173,7 @@ class WindowJoinSpec(JoinSpec):
         if self.lateness.micros:
             raise SpecError(
                 f"join: `lateness` ({self.lateness}) means nothing for windows that count: no record is late for them "
-                "by its time. Leave it out, or give a longer retention."
+                "by its time. Leave it out, or say lateness='0 s' where a stage before has one."
             )
 
     @property

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 
 from fanlight.errors import EngineError, StateError
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike, timestamp
-from fanlight.model.time.watermarks import (
-    BoundedDisorder,
-    Combine,
-    Explicit,
-    FixedDistance,
-    Several,
-    WatermarkStrategy,
-)
+from fanlight.model.time.watermarks import BoundedDisorder, Combine, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.operators.ingest.conform import CheckedBatch
 
 Offsets = int | Sequence[int] | NDArray[np.int64] | None
@@ -240,8 +233,7 @@ class Watermarks:
             return dict(self._since)
         together, active = self.current, self._active()
         for name in self._inputs:
-            told = self._told(name)
-            own = START_OF_TIME if told is None else told
+            own = START_OF_TIME if (told := self._told(name)) is None else told
             follows = self._rule.combine is Combine.MIN and name not in active
             reached = max(own, together) if follows and own != END_OF_TIME else own
             self._since[name] = max(self._since.get(name, START_OF_TIME), reached)
@@ -359,23 +351,14 @@ class Watermarks:
         going = self._going()
         if self._rule.idle is None or self._clock is None:
             return going
-        silent_since = self._clock - self._rule.idle.micros
-        return [
-            name
-            for name in going
-            if (heard := self._inputs[name].heard) is None or heard > silent_since or self._is_awaited(name)
-        ]
-
-    def _is_awaited(self, name: str) -> bool:
-        """Whether an input has not reached the time from which on it counts."""
-        if name not in self._ready:
-            return False
-        reached = self._inputs[name].watermark
-        return reached is None or reached < self._ready[name]
+        since = self._clock - self._rule.idle.micros
+        awaited = [name for name in self._ready if self._told(name) is None]
+        return [n for n in going if n in awaited or (heard := self._inputs[n].heard) is None or heard > since]
 
     def _told(self, name: str) -> Timestamp | None:
-        """The watermark of an input, as far as it counts."""
-        return None if self._is_awaited(name) else self._inputs[name].watermark
+        """The watermark of an input; None before it counts."""
+        reached = self._inputs[name].watermark
+        return reached if reached is not None and reached >= self._ready.get(name, START_OF_TIME) else None
 
     def _going(self) -> list[str]:
         """The inputs that have not ended. Where the greatest counts, one at the end of time is the greatest."""
