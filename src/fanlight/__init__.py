@@ -11,6 +11,7 @@ from importlib.metadata import version as _version
 from fanlight.checkpoint import inspect
 from fanlight.cogroup import Cogroup, cogroup
 from fanlight.embedded.composite import CompositeOperator
+from fanlight.embedded.frames_operator import StandaloneFrames
 from fanlight.embedded.join_operator import StandaloneJoin
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.embedded.window_operator import WindowOperator
@@ -28,7 +29,7 @@ from fanlight.errors import (
     VectorError,
 )
 from fanlight.inputs import stream, table
-from fanlight.joins import JoinResult, why
+from fanlight.joins import FramesJoinResult, JoinResult, why
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -70,6 +71,8 @@ from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec, as_of
+from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import Frames, frames, unbounded
 from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.spec import JoinSpec
@@ -167,6 +170,9 @@ __all__ = [
     "FanlightWarning",
     "FillSpec",
     "FiringTime",
+    "Frames",
+    "FramesJoinResult",
+    "FramesJoinSpec",
     "InputError",
     "Interval",
     "IntervalJoinSpec",
@@ -195,6 +201,7 @@ __all__ = [
     "Sliding",
     "SortSpec",
     "SpecError",
+    "StandaloneFrames",
     "StandaloneJoin",
     "StandaloneOperator",
     "StateError",
@@ -251,6 +258,7 @@ __all__ = [
     "first_value",
     "fixed_distance",
     "fold",
+    "frames",
     "global_window",
     "heavy_hitters",
     "histogram",
@@ -298,6 +306,7 @@ __all__ = [
     "top_by_key",
     "tumbling",
     "tuple_session",
+    "unbounded",
     "union",
     "until",
     "variance",

@@ -15,6 +15,7 @@ from fanlight.model.changes import Changes
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
 from fanlight.model.join.as_of import AsOf
+from fanlight.model.join.frames import Frames
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.version import Version
 from fanlight.model.join.window import SameWindow
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from fanlight.joins.result import JoinResult
     from fanlight.row_result import RowResult
 
-_KEEPING = (Interval, AsOf, Version, NoneType)
+_KEEPING = (Interval, AsOf, Version, Frames, NoneType)
 """What `retention` can be said of."""
 Spec_ = TypeVar("Spec_", bound=StreamSpec)
 """What a pipeline was declared as."""
@@ -225,7 +226,7 @@ class StreamWords(ABC):
     def join(
         self,
         right: StreamWords,
-        match: Interval | AsOf | SameWindow | Version | None = None,
+        match: Interval | AsOf | SameWindow | Version | Frames | None = None,
         *,
         how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner",
         on: str | tuple[str, ...] | None = None,
