@@ -76,12 +76,11 @@ class FramesJoin(JoinOperator):
         held = [held.due(progress.clock, ends=progress.ends) for held in (self._early, self._late) if held is not None]
         rows = [batch for batches in held for batch in batches]
         pairs: list[tuple[RowPairs, Bools]] = []
-        if len(rights):
-            pairs += self._found(rights, left, progress, left=False)
-            self._add(right, rights)
-        if len(lefts):
-            pairs += self._found(lefts, right, progress, left=True)
-            self._add(left, lefts)
+        for rows_of, own, other in ((rights, right, left), (lefts, left, right)):
+            if len(rows_of):
+                numbered = self._numbered(own, rows_of)
+                pairs += self._found(numbered, other, progress, left=own is left)
+                self._add(own, numbered)
         rows += self._leaving(pairs, progress)
         return rows if self._spec.function is None else made_of_pairs(self._spec.function, self._plan.result, rows)
 
@@ -161,17 +160,19 @@ class FramesJoin(JoinOperator):
         )
 
     def _add(self, window: _Window, rows: SideRows) -> None:
-        """Number the rows of a step as they came, and let the window of their side take them in."""
-        standing = window.standing
-        order = np.argsort(rows.came)
-        numbers = np.empty(len(rows), np.int64)
-        numbers[order] = standing.count + np.arange(len(rows))
-        offset = self._offset(window, rows, int(order[0]))
-        window.standing = standing.with_rows(len(rows), int(rows.times.max()), offset)
-        kept = SideRows(rows.times, numbers, rows.codes, rows.columns)
+        """Let the window of a side take the rows of a step in."""
+        offset = self._offset(window, rows, int(rows.came.argmin()))
+        window.standing = window.standing.with_rows(len(rows), int(rows.times.max()), offset)
         if not self._spec.is_of_stream:
-            kept = kept.where(self._plan.has_keys(kept, left=window.side is self._spec.left))
-        window.log.append(kept, window.standing)
+            rows = rows.where(self._plan.has_keys(rows, left=window.side is self._spec.left))
+        window.log.append(rows, window.standing)
+
+    @staticmethod
+    def _numbered(window: _Window, rows: SideRows) -> SideRows:
+        """Rows with their places among all of their side, as they came."""
+        numbers = np.empty(len(rows), np.int64)
+        numbers[np.argsort(rows.came)] = window.standing.count + np.arange(len(rows))
+        return SideRows(rows.times, numbers, rows.codes, rows.columns)
 
     def _offset(self, window: _Window, rows: SideRows, first: int) -> int | None:
         name = self._spec.offsets
@@ -182,7 +183,7 @@ class FramesJoin(JoinOperator):
 
     def _leaving(self, pairs: list[tuple[RowPairs, Bools]], progress: Progress) -> list[pa.RecordBatch]:
         """The pairs of this step that leave at once; those that wait for the clock are held back."""
-        if self._early is None and self._late is None:
+        if progress.ends or (self._early is None and self._late is None):
             return self._joined_rows([part for part, _ in pairs])
         at_once: list[RowPairs] = []
         for held, late in ((self._early, False), (self._late, True)):
