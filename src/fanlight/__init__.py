@@ -11,7 +11,6 @@ from importlib.metadata import version as _version
 from fanlight.checkpoint import inspect
 from fanlight.cogroup import Cogroup, cogroup
 from fanlight.embedded.composite import CompositeOperator
-from fanlight.embedded.frames_operator import StandaloneFrames
 from fanlight.embedded.join_operator import StandaloneJoin
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.embedded.window_operator import WindowOperator
@@ -29,7 +28,7 @@ from fanlight.errors import (
     VectorError,
 )
 from fanlight.inputs import stream, table
-from fanlight.joins import FramesJoinResult, JoinResult, why
+from fanlight.joins import JoinResult, why
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -171,7 +170,6 @@ __all__ = [
     "FillSpec",
     "FiringTime",
     "Frames",
-    "FramesJoinResult",
     "FramesJoinSpec",
     "InputError",
     "Interval",
@@ -201,7 +199,6 @@ __all__ = [
     "Sliding",
     "SortSpec",
     "SpecError",
-    "StandaloneFrames",
     "StandaloneJoin",
     "StandaloneOperator",
     "StateError",

@@ -242,8 +242,8 @@ class StreamWords(ABC):
         count. `where` is a condition over the joined columns; `s.price` is the column of the side called `s`. Pairs
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
         nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
-        greatest of their watermarks. Of an interval without an end, and of `as_of` without a tolerance, `retention`
-        says how long rows are kept. A table without a time needs no match.
+        greatest of their watermarks. Of an interval without an end, of `as_of` without a tolerance, and of `frames`,
+        `retention` says how long rows are kept. A table without a time needs no match.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")

@@ -1,8 +1,7 @@
 """The words of joins: two streams, what matches, and when joined rows leave. Each kind of match has a file."""
 
 from fanlight.joins import as_of, frames, interval, version, window
-from fanlight.joins.frames import FramesJoinResult
 from fanlight.joins.result import JoinResult
 from fanlight.joins.why import why
 
-__all__ = ["FramesJoinResult", "JoinResult", "as_of", "frames", "interval", "version", "why", "window"]
+__all__ = ["JoinResult", "as_of", "frames", "interval", "version", "why", "window"]

@@ -71,8 +71,10 @@ class FramesJoinSpec(JoinSpec):
         self.require_sides()
         self._require_retention()
         self._require_access()
-        for word, trigger in (("early", self.early), ("late", self.late)):
-            if trigger is not None and not (isinstance(trigger, Every) and trigger.domain is TimeDomain.PROCESSING):
+        given: tuple[tuple[str, object], ...] = (("early", self.early), ("late", self.late))
+        for word, trigger in given:
+            by_clock = isinstance(trigger, Every) and trigger.domain is TimeDomain.PROCESSING
+            if trigger is not None and not by_clock:
                 raise SpecError(f"updates: `{word}` ({trigger!r}) is no period of the clock. Use every('1 min').")
         if self.match.within is not None:
             self.match.within.within(None)  # with both bounds
@@ -226,7 +228,9 @@ class FramesJoinSpec(JoinSpec):
             if reach is not None:
                 return f"{of}, for {Duration(reach)}"
             return of if self.is_of_stream else f"{of}, for ever: it grows with the keys"
-        return "all rows: what is kept grows with the stream" if reach is None else f"rate × {Duration(reach)}"
+        return (
+            "all rows: what is kept grows with the stream" if reach is None else f"rate × ({Duration(reach)} + delay)"
+        )
 
 
 def _name(function: UserBatch) -> str:

@@ -60,7 +60,7 @@ class ArrivalLog(SideLog):
         return int(rows.came.max())
 
 
-class SliceLog(FrameLog):
+class ScannedLog(FrameLog):
     """Rows as they came, or by time: what can be in the window is scanned."""
 
     def __init__(self, store: ChunkStore, space: str, own: pa.Schema, window: Membership) -> None:
@@ -117,7 +117,7 @@ class SliceLog(FrameLog):
         return last
 
 
-class KeyLog(FrameLog):
+class KeyedLog(FrameLog):
     """Rows by key, in buckets: those of the keys that somebody asks for are looked up."""
 
     def __init__(self, store: ChunkStore, space: str, own: pa.Schema, window: Membership) -> None:

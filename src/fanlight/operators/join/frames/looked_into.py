@@ -43,8 +43,10 @@ def frame_windows(
     fields = [pa.field("records", pa.int64())]
     offsets = _offsets(spec, own, rows)
     if offsets is not None:
-        found = pa.table({"group": groups, "offset": offsets}).group_by("group").aggregate(
-            [("offset", "min"), ("offset", "max")]
+        found = (
+            pa.table({"group": groups, "offset": offsets})
+            .group_by("group")
+            .aggregate([("offset", "min"), ("offset", "max")])
         )
         found = found.sort_by("group")
         pane += [found["offset_min"].combine_chunks(), found["offset_max"].combine_chunks()]
@@ -59,7 +61,7 @@ def frame_windows(
     return pa.table(columns, names=[*names, "window", "pane"]).filter(pa.array(inside))
 
 
-def frame_messages(  # noqa: PLR0913 -- a range of times, one of offsets, and keys, as every operator is asked
+def frame_messages(
     operator: FramesJoin,
     plan: JoinPlan,
     side: str,
@@ -120,9 +122,7 @@ def _side(spec: FramesJoinSpec, name: str) -> Side:
     for side in (spec.left, spec.right):
         if side.name == name:
             return side
-    raise InputError(
-        f"windows: {name!r} is no side of this join. Use one of {spec.left.name!r}, {spec.right.name!r}."
-    )
+    raise InputError(f"windows: {name!r} is no side of this join. Use one of {spec.left.name!r}, {spec.right.name!r}.")
 
 
 def _offsets(spec: FramesJoinSpec, own: pa.Schema, rows: SideRows) -> pa.Array | None:

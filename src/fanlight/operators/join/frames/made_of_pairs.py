@@ -33,7 +33,8 @@ def made_of_pairs(function: UserBatch, schema: pa.Schema, rows: Sequence[pa.Reco
     if not isinstance(made, pa.Table) or set(made.column_names) != set(wanted.names):
         got = f"a table of {made.column_names}" if isinstance(made, pa.Table) else f"a {type(made).__name__}"
         raise EngineError(
-            f"batch: `{name}` returned {got}, and a table of {wanted.names} was declared. Return one, or declare others."
+            f"batch: `{name}` returned {got}, and a table of {wanted.names} was declared. Return one, or declare "
+            "others."
         )
     try:
         fitted = made.select(wanted.names).cast(wanted)

@@ -14,8 +14,8 @@ import numpy as np
 
 from fanlight.kernels.grouping.groups import Bools, Ints, encode
 from fanlight.kernels.join.newest import came_last, greatest_of_group
-from fanlight.model.join.frames import newest_rows, newest_time
 from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import newest_rows, newest_time
 from fanlight.model.join.sides import Side
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 from fanlight.operators.join.frames.standing import SideStanding

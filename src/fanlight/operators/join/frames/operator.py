@@ -21,7 +21,7 @@ from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, Timesta
 from fanlight.operators.accounting import Books
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.join.frames.held import HeldPairs
-from fanlight.operators.join.frames.log import FrameLog, KeyLog, SliceLog
+from fanlight.operators.join.frames.log import FrameLog, KeyedLog, ScannedLog
 from fanlight.operators.join.frames.made_of_pairs import made_of_pairs
 from fanlight.operators.join.frames.membership import Membership
 from fanlight.operators.join.frames.standing import SideStanding, forget_standing, read_standing, write_standing
@@ -60,7 +60,7 @@ class FramesJoin(JoinOperator):
         )
 
     def _window(self, side: Side, own: pa.Schema, space: str, standing: SideStanding) -> _Window:
-        make = KeyLog if self._spec.access(side.name) is Access.KEY else SliceLog
+        make = KeyedLog if self._spec.access(side.name) is Access.KEY else ScannedLog
         log = make(self._store, space, own, Membership.of(self._plan, self._spec, side))
         return _Window(side, own, log, standing)
 

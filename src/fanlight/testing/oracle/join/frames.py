@@ -1,4 +1,4 @@
-"""Joins by frames, read slowly from the law: all rows are kept, and each record looks at every one of the other side."""
+"""Joins by frames, read slowly from the law: all rows are kept, and each record looks at all of the other side."""
 
 from __future__ import annotations
 
