@@ -76,13 +76,8 @@ class ScannedLog(FrameLog):
 
     def holding(self, codes: Ints, standing: SideStanding) -> SideRows:
         """Scan the slice, and keep the rows with these codes."""
-        distinct = np.unique(codes)
-        low, high = np.full(len(distinct), EARLIEST), np.full(len(distinct), LATEST)
-        chunks = []
-        for chunk in self._log.since(self._start(standing)):
-            _, places = matches(chunk.codes, chunk.times, distinct, low, high)
-            chunks += [chunk.take(places)] if len(places) else []
-        return self._held(chunks, standing, self._nothing)
+        chunks = [*self._log.since(self._start(standing))]
+        return self._held(_of_codes(chunks, np.unique(codes)), standing, self._nothing)
 
     def every(self, standing: SideStanding) -> SideRows:
         """Scan the slice."""
@@ -135,12 +130,8 @@ class KeyedLog(FrameLog):
     def holding(self, codes: Ints, standing: SideStanding) -> SideRows:
         """Read the buckets of these codes, and find their rows there."""
         distinct = np.unique(codes)
-        low, high = np.full(len(distinct), EARLIEST), np.full(len(distinct), LATEST)
-        chunks = []
-        for chunk in self._log.read(np.unique(buckets_of(distinct)).tolist()):
-            _, places = matches(chunk.codes, chunk.times, distinct, low, high)
-            chunks += [chunk.take(places)] if len(places) else []
-        return self._held(chunks, standing, self._nothing)
+        chunks = self._log.read(np.unique(buckets_of(distinct)).tolist())
+        return self._held(_of_codes(chunks, distinct), standing, self._nothing)
 
     def every(self, standing: SideStanding) -> SideRows:
         """Read all buckets."""
@@ -206,6 +197,25 @@ def buckets_of(codes: Ints) -> Ints:
     with np.errstate(over="ignore"):
         mixed = codes.view(np.uint64) * _MIX
     return (mixed >> np.uint64(58)).astype(np.int64)
+
+
+def _of_codes(chunks: list[SideRows], distinct: Ints) -> list[SideRows]:
+    """The rows of these chunks whose codes are among these, which are sorted.
+
+    Few codes are searched for in every chunk; of many, every row is looked at once.
+    """
+    if not len(distinct):
+        return []
+    if len(distinct) * len(chunks) > sum(map(len, chunks)):
+        rows = SideRows.concat(chunks)
+        places = np.minimum(np.searchsorted(distinct, rows.codes), len(distinct) - 1)
+        return [rows.where(distinct[places] == rows.codes)]
+    low, high = np.full(len(distinct), EARLIEST), np.full(len(distinct), LATEST)
+    found = []
+    for chunk in chunks:
+        _, places = matches(chunk.codes, chunk.times, distinct, low, high)
+        found += [chunk.take(places)] if len(places) else []
+    return found
 
 
 def _nothing(own: pa.Schema) -> SideRows:
