@@ -34,13 +34,13 @@ def joined(orders: Any, paid: Any, match: fl.Frames) -> fl.JoinResult:
     return left.join(right, match, retention=KEPT)
 
 
-def added(matches: pa.Table) -> pa.Table:
-    return pa.table({"id": matches["id"], "both": pc.add(matches["price"], matches["price_p"])})
-
-
 def test_windows_of_keys_and_of_sides_over_batch_frames(spark: SparkSession, tmp_path: Path) -> None:
     """A batch is one bundle of each side: left rows find the right window after all right rows."""
     orders, paid = (spark.read.parquet(folder) for folder in files(tmp_path))
+
+    def added(matches: pa.Table) -> pa.Table:
+        return pa.table({"id": matches["id"], "both": pc.add(matches["price"], matches["price_p"])})
+
     here = [
         table([event for events in side for event in events], kind) for side, kind in ((LEFT, ORDERS), (RIGHT, PAID))
     ]

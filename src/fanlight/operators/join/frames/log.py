@@ -138,17 +138,16 @@ class KeyedLog(FrameLog):
         return self._held(self._log.read(self._log.buckets), standing, self._nothing)
 
     def retire(self, before: SideStanding, now: SideStanding) -> SideStanding:
-        """Delete lazily: all buckets are looked at when the watermark has gone half as far as rows are kept."""
+        """Delete lazily: all buckets are looked at when half of what a window reaches over has passed."""
         del before
         if now.reached >= END_OF_TIME:
             self._log.forget()
             return now
-        limits = [limit for limit in (self._window.range, self._window.kept_for) if limit is not None]
-        if not limits or now.reached - now.swept < max(min(limits) // 2, 1):
+        if not self._window.is_due(now):
             return now
         for bucket in self._log.buckets:
             self._settle(bucket, now)
-        return now.swept_at(now.reached)
+        return now.cleared()
 
     def _settle(self, bucket: int, standing: SideStanding) -> None:
         rows = SideRows.concat(self._log.read([bucket]))

@@ -76,6 +76,14 @@ class Membership:
         groups = np.zeros(len(rows), np.int64) if self.is_of_stream else self._groups(rows)
         return rows.where(came_last(groups, rows.came, self.rows))
 
+    def is_due(self, standing: SideStanding) -> bool:
+        """Whether half of what the window reaches over, in time or in rows, has passed since rows were deleted last."""
+        limits = [limit for limit in (self.range, self.kept_for) if limit is not None]
+        if limits and standing.reached - standing.swept >= max(min(limits) // 2, 1):
+            return True
+        by_count = self.is_of_stream and self.rows is not None
+        return by_count and standing.count - standing.swept_count >= max((self.rows or 0) // 2, 1)
+
     def kept(self, rows: SideRows, standing: SideStanding) -> SideRows:
         """Of all rows of some keys those that must be kept.
 

@@ -27,6 +27,8 @@ class SideStanding:
     """The watermark that the window goes by."""
     swept: Timestamp = START_OF_TIME
     """The watermark at which rows that are in no window any more were deleted last."""
+    swept_count: int = 0
+    """How many rows had come then."""
     first_offset: int | None = None
     """The offset of the first row that came, where offsets are kept."""
 
@@ -41,9 +43,9 @@ class SideStanding:
         first = self.first_offset if self.count else first_offset
         return replace(self, count=self.count + count, newest=max(self.newest, newest), first_offset=first)
 
-    def swept_at(self, watermark: Timestamp) -> SideStanding:
-        """The same, cleared of old rows at this watermark."""
-        return replace(self, swept=watermark)
+    def cleared(self) -> SideStanding:
+        """The same, cleared of the rows that are in no window any more."""
+        return replace(self, swept=self.reached, swept_count=self.count)
 
 
 _STORED = pa.schema([(one.name, pa.int64()) for one in fields(SideStanding)])
