@@ -70,6 +70,8 @@ from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec, as_of
+from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import Frames, frames, unbounded
 from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
 from fanlight.model.join.n_way import NWayJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
@@ -168,6 +170,8 @@ __all__ = [
     "FanlightWarning",
     "FillSpec",
     "FiringTime",
+    "Frames",
+    "FramesJoinSpec",
     "InputError",
     "Interval",
     "IntervalJoinSpec",
@@ -254,6 +258,7 @@ __all__ = [
     "first_value",
     "fixed_distance",
     "fold",
+    "frames",
     "global_window",
     "heavy_hitters",
     "histogram",
@@ -302,6 +307,7 @@ __all__ = [
     "top_by_key",
     "tumbling",
     "tuple_session",
+    "unbounded",
     "union",
     "until",
     "variance",

@@ -15,6 +15,7 @@ from fanlight.model.changes import Changes
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
 from fanlight.model.join.as_of import AsOf
+from fanlight.model.join.frames import Frames
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.version import Version
 from fanlight.model.join.window import SameWindow
@@ -235,7 +236,7 @@ class StreamWords(ABC):
     def join(
         self,
         right: StreamWords,
-        match: Interval | AsOf | SameWindow | Version | None = None,
+        match: Interval | AsOf | SameWindow | Version | Frames | None = None,
         *,
         how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner",
         on: str | tuple[str, ...] | None = None,
@@ -253,10 +254,10 @@ class StreamWords(ABC):
         count. `where` is a condition over the joined columns; `s.price` is the column of the side called `s`. Pairs
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
         nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
-        greatest of their watermarks. Of an interval without an end, of `as_of` without a tolerance, and of windows
-        that count, `retention` says how long rows are kept. A table without a time needs no match. Of `version` and
-        `as_of`, `ready` is a time: no row leaves before the right side has reached it. On Spark, `spread` sends the
-        rows of one key to several shards, by their times in spans as wide as it says.
+        greatest of their watermarks. Of an interval without an end, of `as_of` without a tolerance, of windows that
+        count and of `frames`, `retention` says how long rows are kept. A table without a time needs no match. Of
+        `version` and `as_of`, `ready` is a time: no row leaves before the right side has reached it. On Spark, `spread`
+        sends the rows of one key to several shards, by their times in spans as wide as it says.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")

@@ -7,13 +7,14 @@ from typing import Any
 
 from fanlight.errors import SpecError
 from fanlight.model.join.as_of import AsOf
+from fanlight.model.join.frames import Frames
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.version import Version
 from fanlight.model.join.window import SameWindow
 
 _TAKEN_BY: dict[str, tuple[type, ...]] = {
     "combine": (Interval,),
-    "retention": (Interval, AsOf, SameWindow, Version, NoneType),
+    "retention": (Interval, AsOf, SameWindow, Version, Frames, NoneType),
     "spread": (Interval, AsOf, Version, NoneType),
     "ready": (AsOf, Version, NoneType),
 }

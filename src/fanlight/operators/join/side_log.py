@@ -61,7 +61,7 @@ class SideLog:
         """Keep rows, which are sorted by key and time."""
         if not len(rows):
             return
-        latest = int(rows.times.max())
+        latest = self._place(rows)
         for part in reversed(self._log.slices.tolist()):
             (_, chunks) = self._log.read([part])
             size = sum(map(len, chunks))
@@ -83,6 +83,11 @@ class SideLog:
         """The rows from `low` up to, not including, `high`."""
         found = [rows.where((rows.times >= low) & (rows.times < high)) for rows in self.since(low)]
         return SideRows.concat(found) if found else self.nothing()
+
+    @staticmethod
+    def _place(rows: SideRows) -> int:
+        """What a chunk of these rows is known by."""
+        return int(rows.times.max())
 
     def due(self, low: Timestamp, high: Timestamp) -> tuple[SideRows, Ints]:
         """Rows, and the places of those among them that are from `low` up to, not including, `high`.
