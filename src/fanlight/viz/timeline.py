@@ -85,7 +85,7 @@ def timeline(
         return join_picture(cast("RunsItself", pipeline), title)
     if isinstance(spec, SidedSpec):
         raise SpecError(
-            "timeline: a picture of a join has a left side and a right one, and an n-way join has none of its own. Draw "
+            "timeline: a picture of a join has a left side and a right one, and an n-way join has no picture. Draw "
             "it two by two, as in timeline(orders.join(payments, …))."
         )
     if isinstance(spec, AFTER_WINDOWS):
