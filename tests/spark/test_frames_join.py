@@ -102,6 +102,7 @@ def test_the_processor_gives_what_this_process_gives_over_checkpoints(match: fl.
             if second % 10 == 0:
                 run.checkpoint_restore()
             rows.append(sorted(map(str, run.take())))
+        rows.append([str(held.to_pylist()) for held in run.kept().values()])
         run.end()
         found.append([*rows, sorted(map(str, run.take()))])
     assert found[0] == found[1]

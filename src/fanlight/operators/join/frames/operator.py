@@ -51,7 +51,7 @@ class FramesJoin(JoinOperator):
         assert isinstance(spec, FramesJoinSpec)
         self._spec, self._store = spec, store
         self._came = (self._nothing(left=False), self._nothing(left=True))
-        left, right = read_standing(store)
+        self._stood = left, right = read_standing(store)
         self._kept_left = self._window(spec.left, plan.left, "left", left)
         self._kept_right = self._window(spec.right, plan.right, "right", right)
         self._early, self._late = (
@@ -87,15 +87,15 @@ class FramesJoin(JoinOperator):
 
     def retire(self, progress: Progress) -> None:
         """Delete the rows that no window can hold any more."""
-        before = self._kept_left.standing, self._kept_right.standing
         for window in (self._kept_left, self._kept_right):
             now = window.standing.at(self._reached(window.side, progress, 1))
             window.standing = window.log.retire(window.standing, now)
         left, right = self._kept_left.standing, self._kept_right.standing
         if left.reached >= END_OF_TIME and right.reached >= END_OF_TIME:
             forget_standing(self._store)
-        elif (left, right) != read_standing(self._store) or (left, right) != before:
+        elif (left, right) != self._stood and (left.count or right.count):  # without rows a window has no past
             write_standing(self._store, left, right)
+            self._stood = left, right
 
     def kept(self, progress: Progress) -> dict[str, pa.Table]:
         """The rows that windows hold, by side, by time, then as they came."""
