@@ -12,6 +12,7 @@ import pytest
 import fanlight as fl
 from fanlight.errors import FanlightError
 from fanlight.model.join.intakes import sided_intakes
+from fanlight.model.time.timestamp import END_OF_TIME
 
 ORDERS = [{"ts": 10, "id": 1, "v": 1}, {"ts": 11, "id": 2, "v": 2}, {"ts": 12, "id": 1, "v": 3}]
 HOUR = fl.retention("1 h")
@@ -135,6 +136,25 @@ class TestWhenTheyLeave:
         again = fl.StandaloneJoin.restore(said.spec, operator.snapshot(), intakes=sided_intakes(said.spec))
         again.end()
         assert values(again) == [(1, 7), (3, 7)]
+
+    def test_what_waits_leaves_when_both_sides_have_ended(self) -> None:
+        """Each by a word of its own: then no clock need come."""
+        operator = joined(ALL).updates(early=fl.every("1 min")).operator()
+        operator.add(ORDERS, source="o", clock=1_000_000)
+        operator.add([ship(20, 1, 7)], source="s")
+        operator.advance(watermark=END_OF_TIME, source="o")
+        assert values(operator) == []
+        operator.advance(watermark=END_OF_TIME, source="s")
+        assert values(operator) == [(1, 7), (3, 7)]
+
+    def test_what_waits_and_what_is_kept_gets_its_type_when_it_is_known(self) -> None:
+        """The first order has no value, so that its column has no type until the second comes."""
+        operator = joined(ALL).updates(early=fl.every("1 min")).operator()
+        operator.add([{"ts": 10, "id": 1, "v": None}], source="o", clock=1_000_000)
+        operator.add([ship(20, 1, 7)], source="s")
+        operator.add([{"ts": 12, "id": 1, "v": 3}], source="o")
+        operator.advance(clock=60_000_000)
+        assert operator.take()["v"].to_pylist() == [None, 3]
 
     def test_a_record_behind_the_watermark_of_its_side_is_expired(self) -> None:
         operator = joined(ALL).operator()

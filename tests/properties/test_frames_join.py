@@ -10,15 +10,25 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanlight.model.join.frames import Access
+from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import Access, Frames, Unbounded
+from fanlight.model.join.interval import Interval, IntervalJoinSpec
+from fanlight.model.join.sides import Side
+from fanlight.model.retention import retention
+from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.time.unit import TimeUnit
+from fanlight.model.time.watermarks import BoundedDisorder, Explicit, Several
+from fanlight.model.windows.counting import Scope
 from fanlight.testing.oracle.join.frames import FramesJoinOracle
 from fanlight.testing.oracle.join.sides import JoinOutcome
+from fanlight.testing.script import Record
 from fanlight.testing.strategies.frames_joins import FramesPipeline, frames_pipelines
-from fanlight.testing.strategies.joins import LEFT_COLUMNS, RIGHT_COLUMNS
+from fanlight.testing.strategies.joins import KEYS, LEFT, LEFT_COLUMNS, RIGHT, RIGHT_COLUMNS, near, records
 
 from .join_runs import assert_same, embedded, rows_of
 from .laws import halved
+from .test_join_duckdb import DELAY, bundles
 
 
 def by_law(pipeline: FramesPipeline) -> list[JoinOutcome]:
@@ -67,3 +77,55 @@ def test_nothing_that_leaves_is_late_for_the_next_stage(pipeline: FramesPipeline
         assert all(micros(row[time]) >= before for row in outcome.rows)
         before = outcome.watermark
     assert before == END_OF_TIME
+
+
+@halved
+@given(
+    left=st.lists(records(LEFT_COLUMNS, near()), max_size=12),
+    right=st.lists(records(RIGHT_COLUMNS, near()), max_size=12),
+    keys=st.sampled_from(KEYS),
+    per=st.sampled_from(Scope),
+    within=st.none() | st.just(Interval(Duration(-4), Duration(3))),
+    sizes=st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4)), min_size=1, max_size=4),
+)
+def test_windows_that_leave_nothing_out_find_every_pair_once_however_bundles_are_cut(
+    left: list[Record],
+    right: list[Record],
+    keys: Any,
+    per: Scope,
+    within: Interval | None,
+    sizes: list[tuple[int, int]],
+) -> None:
+    """They are the equi-join then, or with `within` the interval join."""
+    followed = BoundedDisorder(Duration(DELAY))
+    sides = Side(LEFT, "ts", TimeUnit.MICROSECONDS, keys[0]), Side(RIGHT, "ts", TimeUnit.MICROSECONDS, keys[1])
+    told = Several(((RIGHT, followed), (LEFT, followed)))
+    frames = Frames(((LEFT, Unbounded()), (RIGHT, Unbounded())), per, within)
+    endless = Interval(Duration.of("-forever"), Duration.FOREVER).within(retention())
+    steps = bundles(left, right, [*sizes, (1, 1)])
+    found = rows_of(embedded(FramesJoinSpec(*sides, frames, retention(), watermark=told), steps))
+    assert found == rows_of(embedded(IntervalJoinSpec(*sides, within or endless, watermark=told), steps))
+
+
+@halved
+@given(frames_pipelines())
+def test_a_key_finds_the_same_whoever_else_comes(pipeline: FramesPipeline) -> None:
+    """So windows of keys can be in any shard, and read by themselves."""
+    told = Several(((RIGHT, Explicit()), (LEFT, Explicit())))
+    sides = (replace(side, keys=("k",)) for side in (pipeline.spec.left, pipeline.spec.right))
+    left, right = sides
+    spec = replace(
+        pipeline.spec,
+        left=left,
+        right=right,
+        watermark=told,
+        match=replace(pipeline.spec.match, per=Scope.KEY),
+        retention=pipeline.spec.retention or retention(),
+    )
+
+    def of_key(some: tuple[Record, ...]) -> tuple[Record, ...]:
+        return tuple(record for record in some if record["k"] == 0)
+
+    alone = [replace(step, left=of_key(step.left), right=of_key(step.right)) for step in pipeline.steps]
+    whole = [[row for row in outcome.rows if row["k"] == 0] for outcome in embedded(spec, pipeline.steps)]
+    assert whole == [list(outcome.rows) for outcome in embedded(spec, alone)]

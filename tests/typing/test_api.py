@@ -57,6 +57,16 @@ def test_a_pipeline_reads_as_it_is_typed() -> None:
     assert result.table().column("n").to_pylist().count(2) == 9
 
 
+def test_a_join_by_frames_reads_as_it_is_typed() -> None:
+    left, right = (fl.stream(ORDERS, time="ts", name=name).key_by("product") for name in ("s", "o"))
+    both = assert_type(fl.frames(s=fl.unbounded(), o=fl.rows(3), per="stream", read={"o": "key"}), fl.Frames)
+    found = assert_type(left.join(right, both, retention=fl.retention("1 h")), fl.JoinResult)
+    assert found.table().num_rows == 4
+    operator = assert_type(found.updates(early=fl.every("1 min")).operator(), fl.StandaloneJoin)
+    operator.add(ORDERS, source="o")
+    assert assert_type(operator.windows("o"), pa.Table).num_rows == 1
+
+
 def test_one_row_of_each_id_reads_as_it_is_typed() -> None:
     result = fl.stream(ORDERS, time="ts").unique_by("price", within="1 minute", keep="last")
     assert_type(result, fl.RowResult[fl.UniqueSpec])

@@ -29,7 +29,10 @@ class StandaloneJoin(StandaloneOperator[SidedSpec]):
 
     @alone
     def kept(self) -> dict[str, pa.Table]:
-        """The rows that a join by interval keeps, by input: those that may still be matched, or wait to leave."""
+        """The rows that a join by interval keeps, by input: those that may still be matched, or wait to leave.
+
+        Of a join by frames, what the windows of both sides hold.
+        """
         return kept_rows(self._shard)
 
     @alone

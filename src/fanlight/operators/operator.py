@@ -85,7 +85,9 @@ class Operator(ABC):
 
     def kept(self, progress: Progress) -> dict[str, pa.Table]:
         """The rows that are kept, by input; called between two steps, with what the last one has reached."""
-        raise EngineError("kept: this operator does not keep rows by input. Only joins by interval can be asked.")
+        raise EngineError(
+            "kept: this operator does not keep rows by input. Only joins by interval and by frames can be asked."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class FramesJoin(JoinOperator):
         assert isinstance(spec, FramesJoinSpec)
         self._spec, self._store = spec, store
         self._came = (self._nothing(left=False), self._nothing(left=True))
-        left, right = read_standing(store)
+        self._stood = left, right = read_standing(store)
         self._kept_left = self._window(spec.left, plan.left, "left", left)
         self._kept_right = self._window(spec.right, plan.right, "right", right)
         self._early, self._late = (
@@ -73,7 +73,8 @@ class FramesJoin(JoinOperator):
         left, right = self._kept_left, self._kept_right
         for window in (left, right):
             window.standing = window.standing.at(self._reached(window.side, progress, 0))
-        held = [held.due(progress.clock, ends=progress.ends) for held in (self._early, self._late) if held is not None]
+        waiting = [held for held in (self._early, self._late) if held is not None]
+        held = [pairs.due(progress.clock, ends=_ends(progress)) for pairs in waiting]
         rows = [batch for batches in held for batch in batches]
         pairs: list[tuple[RowPairs, Bools]] = []
         for rows_of, own, other in ((rights, right, left), (lefts, left, right)):
@@ -86,15 +87,15 @@ class FramesJoin(JoinOperator):
 
     def retire(self, progress: Progress) -> None:
         """Delete the rows that no window can hold any more."""
-        before = self._kept_left.standing, self._kept_right.standing
         for window in (self._kept_left, self._kept_right):
             now = window.standing.at(self._reached(window.side, progress, 1))
             window.standing = window.log.retire(window.standing, now)
         left, right = self._kept_left.standing, self._kept_right.standing
         if left.reached >= END_OF_TIME and right.reached >= END_OF_TIME:
             forget_standing(self._store)
-        elif (left, right) != read_standing(self._store) or (left, right) != before:
+        elif (left, right) != self._stood and (left.count or right.count):  # without rows a window has no past
             write_standing(self._store, left, right)
+            self._stood = left, right
 
     def kept(self, progress: Progress) -> dict[str, pa.Table]:
         """The rows that windows hold, by side, by time, then as they came."""
@@ -183,7 +184,7 @@ class FramesJoin(JoinOperator):
 
     def _leaving(self, pairs: list[tuple[RowPairs, Bools]], progress: Progress) -> list[pa.RecordBatch]:
         """The pairs of this step that leave at once; those that wait for the clock are held back."""
-        if progress.ends or (self._early is None and self._late is None):
+        if _ends(progress) or (self._early is None and self._late is None):
             return self._joined_rows([part for part, _ in pairs])
         at_once: list[RowPairs] = []
         for held, late in ((self._early, False), (self._late, True)):
@@ -194,3 +195,8 @@ class FramesJoin(JoinOperator):
             else:
                 held.hold(self._joined_rows(own), progress.clock)
         return self._joined_rows(at_once)
+
+
+def _ends(progress: Progress) -> bool:
+    """Whether the input ends with this step, or both sides have."""
+    return progress.ends or progress.watermark >= END_OF_TIME
