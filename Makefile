@@ -81,6 +81,8 @@ pictures: $(STAMP) ## draw the pictures of the docs anew, from the examples, and
 	$(BIN)/python -m fanlight.viz examples/unique.py docs
 	$(BIN)/python -m fanlight.viz examples/recent.py docs
 	$(BIN)/python -m fanlight.viz examples/stages.py docs
+	$(BIN)/python -m fanlight.viz examples/joins docs
+	$(BIN)/python -m fanlight.viz examples/plan.py docs
 	$(BIN)/python -m fanlight.viz examples/triggers.py docs/triggers
 	$(BIN)/python website/notebook.py examples/first_hour.ipynb
 

@@ -41,6 +41,12 @@ class Meetings:
         lefts, rights = ([_every_second(bundle, first) for bundle in self.bundles()] for first in (0, 1))
         return lefts, rights
 
+    def three_sides(self) -> dict[str, list[pa.RecordBatch]]:
+        """The bundles of the left side, and those of the right one as two: its rows take turns."""
+        lefts, rights = self.sides()
+        first, second = ([_every_second(bundle, place) for bundle in rights] for place in (0, 1))
+        return {"o": lefts, "p": first, "s": second}
+
     @property
     def name(self) -> str:
         """What the file that keeps them is called."""

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 OURS, LEFT, HOT = "Fanlight", "Fanlight, left on close", "Fanlight, one key with a tenth of the rows"
+SPREAD = "Fanlight, that key spread over spans of 10 s"
 FEWER = "Fanlight, a tenth of the rows"
 FORMAT_4, FORMAT_2 = "Spark's join, state format 4", "Spark's join, state format 2"
 FEW = Files(Meetings(60_000), cut=3, first=3)
 SPEED = 0.75
 BARS = {FORMAT_4: 15, FORMAT_2: 25}
-COSTS = {LEFT: 1.5, HOT: 2}
+COSTS = {LEFT: 1.5, HOT: 2, SPREAD: 2}
 
 _WARM = 3
 """Batches of a play that do not count."""
@@ -86,6 +87,7 @@ def contestants(scale: Scale) -> tuple[Contestant, ...]:
         _contestant(OURS, inner, _fanlight("inner"), many),
         _contestant(LEFT, left, _fanlight("left"), many),
         _contestant(HOT, inner, _fanlight("inner"), hot),
+        _contestant(SPREAD, inner, _fanlight("inner", spread="10 s"), hot),
         _contestant(FEWER, inner, _fanlight("inner"), few),
         _contestant(FORMAT_4, inner, _native(4), few),
         _contestant(FORMAT_2, inner, _native(2), few),
@@ -107,13 +109,13 @@ def _contestant(name: str, windows: Pairs, query: Callable[..., DataFrame], file
     return Contestant(name, windows, query, files, _WARM, inputs=2, writes=True)
 
 
-def _fanlight(how: Literal["inner", "left"]) -> Callable[..., DataFrame]:
+def _fanlight(how: Literal["inner", "left"], spread: str | None = None) -> Callable[..., DataFrame]:
     def query(orders: DataFrame, paid: DataFrame) -> DataFrame:
         o, p = (
             fl.stream(side, time="ts", delay=DELAY, name=name).key_by("key")
             for side, name in ((orders, "o"), (paid, "p"))
         )
-        return o.join(p, fl.interval("0 s", "5 s"), how=how).df
+        return o.join(p, fl.interval("0 s", "5 s"), how=how, spread=spread).df
 
     return query
 

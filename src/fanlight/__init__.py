@@ -28,7 +28,7 @@ from fanlight.errors import (
     VectorError,
 )
 from fanlight.inputs import stream, table
-from fanlight.joins import JoinResult, why
+from fanlight.joins import JoinResult, NWayJoinResult, join, why
 from fanlight.model.aggregates import (
     Aggregate,
     UserAggregate,
@@ -70,7 +70,10 @@ from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec, as_of
+from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import Frames, frames, unbounded
 from fanlight.model.join.interval import Interval, IntervalJoinSpec, interval, same_time
+from fanlight.model.join.n_way import NWayJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.join.version import Version, version
@@ -167,6 +170,8 @@ __all__ = [
     "FanlightWarning",
     "FillSpec",
     "FiringTime",
+    "Frames",
+    "FramesJoinSpec",
     "InputError",
     "Interval",
     "IntervalJoinSpec",
@@ -177,6 +182,8 @@ __all__ = [
     "LateBy",
     "LateSessions",
     "MissingExtra",
+    "NWayJoinResult",
+    "NWayJoinSpec",
     "OnTime",
     "Op",
     "OtherEngine",
@@ -251,6 +258,7 @@ __all__ = [
     "first_value",
     "fixed_distance",
     "fold",
+    "frames",
     "global_window",
     "heavy_hitters",
     "histogram",
@@ -258,6 +266,7 @@ __all__ = [
     "in_order",
     "inspect",
     "interval",
+    "join",
     "join_text",
     "lag",
     "last",
@@ -298,6 +307,7 @@ __all__ = [
     "top_by_key",
     "tumbling",
     "tuple_session",
+    "unbounded",
     "union",
     "until",
     "variance",

@@ -1,12 +1,18 @@
-"""A pipeline in words, stage by stage: what it reads, when it fires, what it keeps and for how long."""
+"""A pipeline in words, stage by stage: what it reads, when it fires, what it keeps and for how long.
+
+What is said is said here; `display` shows it as HTML and as a picture, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import singledispatch
+from types import MappingProxyType
 
 from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.firing import FiringTime
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.join.window import WindowJoinSpec
 from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.spec import WindowSpec
@@ -14,14 +20,18 @@ from fanlight.model.spec_json import to_document, words
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
+from fanlight.model.time.timestamp import as_text
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.model.triggers import AtWatermark
 
 _SOME_TIME = 10**15
 """Any time that is no end of time: what a stage hands on less is the same at all of them."""
 
+_NO_STAGES: Mapping[str, StreamSpec] = MappingProxyType({})
 Lines = list[tuple[str, str]]
 """A word, and what is to be said under it."""
+Before = StreamSpec | Mapping[str, StreamSpec] | None
+"""The stage whose results another one reads; where there are several inputs, those that are stages, by name."""
 
 
 def explained(lines: Lines) -> str:
@@ -30,22 +40,75 @@ def explained(lines: Lines) -> str:
     return "\n".join(f"{word.ljust(width)}  {text}" for word, text in lines)
 
 
+@dataclass(frozen=True, slots=True)
+class ToldInput:
+    """One input of a stage, as a picture of the plan shows it."""
+
+    name: str
+    """Empty, if there is only one."""
+    what: str
+    after: str
+    """What is done to its records first; empty, if nothing is."""
+    watermark: str
+    before: ToldStage | None = None
+    """The stage whose results it brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldStage:
+    """What is said of a stage and of what it reads: text, HTML and the picture are made of it."""
+
+    spec: StreamSpec
+    runs: str
+    """Where it runs."""
+    reads: str
+    inputs: tuple[ToldInput, ...]
+    said: Lines
+    """Everything else."""
+    exchange: str = ""
+    """How records travel to it; empty, if they do not."""
+
+    @property
+    def chain(self) -> Iterator[ToldStage]:
+        """The stages that its records pass, and itself, the last."""
+        for one in self.inputs:
+            if one.before is not None:
+                yield from one.before.chain
+        yield self
+
+    @property
+    def text(self) -> str:
+        """The pipeline as text."""
+        prepared = [("after", one.after) for one in self.inputs if one.after]
+        before = [line for one in self.inputs if one.before is not None for line in (one.before.text, "")]
+        return "\n".join([*before, explained([("runs", self.runs), ("reads", self.reads), *prepared, *self.said])])
+
+
+def told_input(spec: StreamSpec, name: str, what: str, after: str, before: ToldStage | None) -> ToldInput:
+    """What is said of one input of a stage, with the watermark that it brings."""
+    strategies = dict(spec.watermark.inputs) if isinstance(spec.watermark, Several) else {}
+    if before is not None:
+        return ToldInput(name, what, after, _handed_on(before.spec), before)
+    follows = _followed(strategies[name]) if name in strategies else _watermark(spec, None)
+    return ToldInput(name, what, after, follows)
+
+
 @singledispatch
-def stage_lines(spec: StreamSpec, before: StreamSpec | None = None) -> Lines:
+def stage_lines(spec: StreamSpec, before: Before = None) -> Lines:
     """What is to be said of one stage, wherever it runs; `before` is the stage whose results it reads."""
     keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
     return [("keys", keys), ("time", _time(spec)), ("watermark", _watermark(spec, before)), *spec.told]
 
 
 @stage_lines.register
-def partition_lines(spec: WindowedOverSpec, before: StreamSpec | None = None) -> Lines:
+def partition_lines(spec: WindowedOverSpec, before: Before = None) -> Lines:
     """What is to be said of `over` inside windows: it takes what these say as it comes, whatever the time."""
     keys = ", ".join(f"`{name}`" for name in spec.keys) or "none: one group"
     return [("keys", keys), ("watermark", _watermark(spec, before)), *spec.told]
 
 
 @stage_lines.register
-def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
+def window_lines(spec: WindowSpec, before: Before = None) -> Lines:
     """What is to be said of a windowed aggregate.
 
     >>> from fanlight.model.aggregates import count
@@ -71,14 +134,16 @@ def window_lines(spec: WindowSpec, before: StreamSpec | None = None) -> Lines:
 
 
 @stage_lines.register
-def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
+def join_lines(spec: SidedSpec, before: Before = None) -> Lines:
     """What is to be said of a join: keys and times are those of its sides."""
-    pairs = zip(spec.left.keys, spec.right.keys, strict=True)
-    keys = ", ".join(f"`{own}` of {spec.left.name} = `{other}` of {spec.right.name}" for own, other in pairs)
-    units = ("" if side.unit is None else f" in {side.unit.value}" for side in (spec.left, spec.right))
-    times = [f"`{side.time}` of {side.name}{unit}" for side, unit in zip((spec.left, spec.right), units, strict=True)]
+    keys = (
+        " = ".join(f"`{key}` of {side.name}" for key, side in zip(same, spec.sides, strict=True))
+        for same in zip(*(side.keys for side in spec.sides), strict=True)
+    )
+    units = ("" if side.unit is None else f" in {side.unit.value}" for side in spec.sides)
+    times = [f"`{side.time}` of {side.name}{unit}" for side, unit in zip(spec.sides, units, strict=True)]
     return [
-        ("keys", keys or "none: times alone count"),
+        ("keys", ", ".join(keys) or "none: times alone count"),
         ("time", f"{' and '.join(times)}, event time{_ahead(spec)}"),
         ("watermark", _watermark(spec, before)),
         *spec.told,
@@ -86,7 +151,7 @@ def join_lines(spec: JoinSpec, before: StreamSpec | None = None) -> Lines:
 
 
 @stage_lines.register
-def window_join_lines(spec: WindowJoinSpec, before: StreamSpec | None = None) -> Lines:
+def window_join_lines(spec: WindowJoinSpec, before: Before = None) -> Lines:
     """What is to be said of a join by window: its windows too."""
     keys, *others = join_lines(spec, before)
     late = f", lateness {spec.lateness}" if spec.lateness.micros else ""
@@ -94,7 +159,7 @@ def window_join_lines(spec: WindowJoinSpec, before: StreamSpec | None = None) ->
 
 
 @stage_lines.register
-def cogroup_lines(spec: CogroupSpec, before: StreamSpec | None = None) -> Lines:
+def cogroup_lines(spec: CogroupSpec, before: Before = None) -> Lines:
     """What is to be said of a cogroup: which inputs must have records for a window."""
     *others, keeps = window_lines(spec, before)
     return [*others, ("needs", f"records of {' and '.join(spec.needs)} in a window"), keeps]
@@ -120,12 +185,14 @@ def _ahead(spec: StreamSpec) -> str:
     return "" if spec.ahead is None else f"; more than {spec.ahead} ahead of the clock is a dead letter"
 
 
-def _watermark(spec: StreamSpec, before: StreamSpec | None) -> str:
+def _watermark(spec: StreamSpec, before: Before) -> str:
     if spec.domain is TimeDomain.PROCESSING:
         return "the clock"
     if spec.domain is TimeDomain.ARRIVAL:
         return "the next place"
-    return _followed(spec.watermark) if before is None else _handed_on(before)
+    if before is None or isinstance(before, Mapping):
+        return _followed(spec.watermark, before or _NO_STAGES)
+    return _handed_on(before)
 
 
 def _handed_on(before: StreamSpec) -> str:
@@ -134,7 +201,7 @@ def _handed_on(before: StreamSpec) -> str:
     return f"that of the stage before{f', less {Duration(held)}' if held else ''}"
 
 
-def _followed(strategy: WatermarkStrategy) -> str:
+def _followed(strategy: WatermarkStrategy, befores: Mapping[str, StreamSpec] = _NO_STAGES) -> str:
     match strategy:
         case BoundedDisorder(delay=delay, per_record=per_record):
             return f"{delay} behind the greatest time seen{', record by record' if per_record else ''}"
@@ -142,8 +209,12 @@ def _followed(strategy: WatermarkStrategy) -> str:
             return f"{distance} behind the clock"
         case Explicit():
             return "as the caller says"
-        case Several(inputs=inputs, combine=combine):
-            each = ", ".join(f"{name} ({_followed(one)})" for name, one in inputs)
+        case Several(inputs=inputs, combine=combine, ready=ready):
+            from_ = {name: f", once it has reached {as_text(time)}" for name, time in ready}
+            each = ", ".join(
+                f"{name} ({_handed_on(befores[name]) if name in befores else _followed(one)}{from_.get(name, '')})"
+                for name, one in inputs
+            )
             return f"the {'least' if combine.value == 'min' else 'greatest'} of {each}"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
 import pyarrow as pa
 
 from fanlight.advice import is_fed_by_hand
+from fanlight.display.plan import FORMATS
 from fanlight.display.preview import is_at_hand
 from fanlight.display.progress import Watched
 from fanlight.display.shown import Shown
@@ -20,7 +21,7 @@ from fanlight.embedded.sources import Source
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.embedded.time_cut import TimeCut
 from fanlight.errors import OtherEngine, SpecError
-from fanlight.explain import explained, stage_lines
+from fanlight.explain import ToldStage, stage_lines, told_input
 from fanlight.model.preparation import Intake
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.unit import TimeUnit
@@ -78,6 +79,11 @@ class Reading:
     def has_clock(self) -> bool:
         """Whether it says a clock; Spark does, and so does whoever feeds records by hand."""
         return self.is_on_spark or self.clock is not None or is_fed_by_hand(self.source)
+
+    @property
+    def told_inputs(self) -> list[tuple[str, str | None]]:
+        """The source, the only one."""
+        return [("", repr(self))]
 
     def complete(self, spec: StreamSpec, intake: Intake) -> RowResult[Any]:
         """The pipeline of `spec` over what is read: on Spark if that is a Spark DataFrame, else in this process."""
@@ -187,8 +193,11 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         """The rows as a Spark DataFrame, where the source is one: for `writeStream`, or any other use."""
         return self.on_spark("df", "Use table(), or give stream() a DataFrame.").df()
 
-    def explain(self) -> str:
-        """What the pipeline reads, when it fires, what it keeps and for how long, where it runs: as text.
+    def explain(self, format: Literal["text", "html", "svg"] = "text") -> str:  # noqa: A002 -- as Spark's is called
+        """What the pipeline reads, when it fires, what it keeps and for how long, where it runs.
+
+        As text; or the same as a graph of its stages with their inputs, exchanges, watermarks and state, in HTML or as
+        an SVG document.
 
         >>> import fanlight as fl
         >>> sales = fl.stream([], time="ts", delay="5 s").key_by("shop")
@@ -203,14 +212,30 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         gives      n = count
         keeps      partial aggregates by slice, until the last window of a slice has expired
         """
-        before = [line for stage in self.befores for line in (stage.explain(), "")]
+        if format not in FORMATS:
+            raise SpecError(f"explain: `format` ({format!r}) must be one of {', '.join(map(repr, FORMATS))}.")
+        return FORMATS[format](self.told())
+
+    def told(self) -> ToldStage:
+        """What `explain` says of this stage and of those before it."""
         where = "in this process, in one shard" if self._spark is None else self._spark.explain()
-        handed = self.befores[0].spec if len(self.befores) == 1 and self._reading is None else None
-        reads = "the results of the stage before" if handed is not None else repr(self._reading)
-        prepared = [("after", intake.preparation.told) for intake in self._intakes() if intake.preparation]
-        return "\n".join(
-            [*before, explained([("runs", where), ("reads", reads), *prepared, *stage_lines(self.spec, handed)])]
-        )
+        origin = self if self._reading is None else self._reading
+        intakes, befores, inputs = self._intakes(), iter(self.befores), []
+        for name, what in origin.told_inputs:
+            before = next(befores).told() if what is None else None
+            intake = intakes.get(name)
+            after = intake.preparation.told if intake is not None and intake.preparation else ""
+            inputs.append(told_input(self.spec, name, what or "the results of the stage before", after, before))
+        reads = "the results of the stage before" if self._reading is None else repr(self._reading)
+        stages = {one.name: one.before.spec for one in inputs if one.before is not None}
+        said = stage_lines(self.spec, self.befores[0].spec if self._reading is None else stages)
+        exchange = "" if self._spark is None else self._spark.exchange
+        return ToldStage(self.spec, where, reads, tuple(inputs), said, exchange)
+
+    @property
+    def told_inputs(self) -> list[tuple[str, str | None]]:
+        """These results, as the only input of the next stage."""
+        return [("", None)]
 
     def __repr__(self) -> str:
         """The pipeline in words, never its data."""
@@ -331,11 +356,11 @@ class RowResult(Shown, Written, StreamWords, Generic[Spec_]):
         settings = {} if reading is None else {"schema": reading.schema, "strict": reading.strict}
         return {**settings, "intakes": None if self._run is None else self._run.intakes, **options}
 
-    def _intakes(self) -> list[Intake]:
+    def _intakes(self) -> dict[str, Intake]:
         """What is done to the records of each input first."""
         if self._spark is not None:
-            return [one.intake for one in self._spark.inputs if one.intake is not None]
-        return list((self.embedded_run().intakes or {}).values())
+            return {one.name: one.intake for one in self._spark.inputs if one.intake is not None}
+        return dict(self.embedded_run().intakes or {})
 
     def embedded_run(self) -> EmbeddedRun:
         """The run in this process, or an error that says what to use on Spark."""

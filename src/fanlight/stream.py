@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, cast
 
 from fanlight.advice import require_clock
-from fanlight.display.page import plan_page
+from fanlight.display.page import plain_plan, plan_page
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.enum_word import choice
 from fanlight.model.given import checked_columns
 from fanlight.model.join.as_of import AsOf
+from fanlight.model.join.frames import Frames
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.version import Version
 from fanlight.model.join.window import SameWindow
+from fanlight.model.join.words import words_taken
 from fanlight.model.over.frame import Frame
 from fanlight.model.preparation import Intake, Preparation, WholeRow, select_of, text_of, where_of
 from fanlight.model.recent import RecentSpec
@@ -27,6 +29,7 @@ from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
+from fanlight.model.time.timestamp import TimestampLike
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
 from fanlight.model.unique import Keep, UniqueSpec
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
     from fanlight.joins.result import JoinResult
     from fanlight.row_result import RowResult
 
-_KEEPING = (Interval, AsOf, Version, NoneType)
-"""What `retention` can be said of."""
 Spec_ = TypeVar("Spec_", bound=StreamSpec)
 """What a pipeline was declared as."""
 
@@ -62,6 +63,10 @@ class Origin(Protocol):
     @property
     def is_at_hand(self) -> bool:
         """Whether they can be read unasked: they are here, few, and here again the next time."""
+
+    @property
+    def told_inputs(self) -> Sequence[tuple[str, str | None]]:
+        """Its inputs for a picture of the plan: each with its name, and what it is; None if that is results."""
 
 
 @singledispatch
@@ -231,7 +236,7 @@ class StreamWords(ABC):
     def join(
         self,
         right: StreamWords,
-        match: Interval | AsOf | SameWindow | Version | None = None,
+        match: Interval | AsOf | SameWindow | Version | Frames | None = None,
         *,
         how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner",
         on: str | tuple[str, ...] | None = None,
@@ -240,6 +245,8 @@ class StreamWords(ABC):
         idle: DurationLike | None = None,
         combine: Literal["least", "greatest"] = "least",
         retention: Retention | None = None,
+        spread: DurationLike | None = None,
+        ready: TimestampLike | None = None,
     ) -> JoinResult:
         """Join this stream, the left one, with another: rows with equal keys whose times `match`.
 
@@ -247,8 +254,10 @@ class StreamWords(ABC):
         count. `where` is a condition over the joined columns; `s.price` is the column of the side called `s`. Pairs
         of an inner join leave as soon as both rows are here; all other joins leave on close. A side that has brought
         nothing for `idle` of the clock holds the other back no longer. With `combine="greatest"` both sides go by the
-        greatest of their watermarks. Of an interval without an end, and of `as_of` without a tolerance, `retention`
-        says how long rows are kept. A table without a time needs no match.
+        greatest of their watermarks. Of an interval without an end, of `as_of` without a tolerance, of windows that
+        count and of `frames`, `retention` says how long rows are kept. A table without a time needs no match. Of
+        `version` and `as_of`, `ready` is a time: no row leaves before the right side has reached it. On Spark, `spread`
+        sends the rows of one key to several shards, by their times in spans as wide as it says.
 
         >>> import fanlight as fl
         >>> orders = fl.stream([{"ts": 1, "id": 7, "price": 3}], time="ts", unit="s", name="o")
@@ -264,11 +273,8 @@ class StreamWords(ABC):
         corrected = max(side.lateness for side in sides)
         said = {"how": how, "on": on, "where": where, "idle": idle}
         said["lateness"] = corrected if lateness is None else lateness
-        of_interval = {"combine": None if combine == "least" else combine, "retention": retention}
-        for word, value in of_interval.items():
-            if value is not None and not isinstance(match, _KEEPING if word == "retention" else Interval):
-                raise SpecError(f"join: `{word}` ({value}) is about rows that match by an interval. Leave it out.")
-            said |= {} if value is None else {word: value}
+        greatest = None if combine == "least" else combine
+        said |= words_taken(match, combine=greatest, retention=retention, spread=spread, ready=ready)
         return cast("JoinResult", joined(match, *sides, **said))
 
     def apply(self, spec: type[Spec_], **said: Any) -> RowResult[Spec_]:
@@ -380,7 +386,7 @@ class Stream(StreamWords):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what is read, never the data."""
-        return plan_page("fanlight stream", repr(self), "Say window(…), sort() or over(…) to go on.")
+        return plan_page("fanlight stream", plain_plan(repr(self)), "Say window(…), sort() or over(…) to go on.")
 
     if not TYPE_CHECKING:  # a checker knows what is missing, and says it before it runs
 

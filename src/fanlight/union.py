@@ -88,6 +88,14 @@ class Union:
         """Whether all of them can be read unasked."""
         return all(stream.origin.is_at_hand for stream in self.streams.values())
 
+    @property
+    def told_inputs(self) -> list[tuple[str, str | None]]:
+        """Its inputs by name."""
+        return [
+            (name, None if isinstance(stream.origin, StreamWords) else stream.origin_told)
+            for name, stream in self.streams.items()
+        ]
+
     def __repr__(self) -> str:
         return f"a union of {', '.join(f'{name} ({stream.origin_told})' for name, stream in self.streams.items())}"
 

@@ -95,6 +95,55 @@ class TestSessions:
         assert rows(joined(left, right, fl.session("5 s"), on=("a", "b"))) == [(1, 8, 1, 3)]
 
 
+class TestCounts:
+    """Two tests of a lot are compared with its next two measurements; lot 8 is measured once only."""
+
+    tests = tuple({"ts": at, "id": lot, "v": at} for at, lot in ((1, 7), (2, 8), (3, 7), (4, 7), (5, 7), (60, 7)))
+    measured = tuple({"ts": at, "id": lot, "w": at} for at, lot in ((2, 7), (9, 7), (10, 8), (40, 7), (50, 7)))
+
+    def of(self, how: str, mode: str = "on_close", **options: Any) -> list[tuple[Any, ...]]:
+        result = joined(self.tests, self.measured, fl.counting(2), how=how, retention=fl.retention(), **options)
+        result = getattr(result, mode)()
+        return [(row["window"]["start"], row.get("v"), row.get("w")) for row in result.table().to_pylist()]
+
+    def test_windows_of_the_same_number_meet(self) -> None:
+        first, second = [(1, 1, 2), (1, 1, 9), (1, 3, 2), (1, 3, 9)], [(3, 4, 40), (3, 4, 50), (3, 5, 40), (3, 5, 50)]
+        assert self.of("inner") == [*first, *second, (1, 2, 10)]
+        assert self.of("left")[-2:] == [(1, 2, 10), (5, 60, None)]
+        assert self.of("semi") == [(1, 1, None), (1, 3, None), (3, 4, None), (3, 5, None), (1, 2, None)]
+        assert self.of("anti") == [(5, 60, None)]
+
+    def test_pairs_may_leave_at_once(self) -> None:
+        """The second measurement comes beside the second test, and finds the first; lot 8 has to wait for its one."""
+        assert self.of("inner", "eager")[:3] == [(1, 1, 2), (1, 1, 9), (1, 2, 10)]
+        assert sorted(self.of("full", "eager"), key=repr) == sorted(self.of("full"), key=repr)
+
+    def test_a_window_is_given_up_when_both_sides_have_passed_it(self) -> None:
+        """Lot 7 is tested at 1, and measured when both sides are past 21: too late for its first window."""
+        tests = [{"ts": at, "id": lot, "v": at} for at, lot in ((1, 7), (60, 9), (61, 9))]
+        measured = [{"ts": at, "id": lot, "w": at} for at, lot in ((50, 9), (51, 9), (52, 7))]
+        result = joined(tests, measured, fl.counting(2), how="full", retention=fl.retention("20 s"))
+        told = [(row["v"], row["w"]) for row in result.table().to_pylist()]
+        assert told == [(1, None), (60, 50), (60, 51), (61, 50), (61, 51)]
+        assert [letter["reason"] for letter in result.dead_letters.to_pylist()] == ["expired"]
+
+    def test_rows_without_a_key_are_alone_and_leave_at_once(self) -> None:
+        nobody = [{"ts": 1, "id": None, "v": 1}, {"ts": 2, "id": None, "v": 2}]
+        result = joined(nobody, self.measured, fl.counting(2), how="left", retention=fl.retention())
+        assert [(row["window"], row["v"]) for row in result.table().to_pylist()] == [
+            ({"start": 1, "end": 3}, number) for number in (1, 2)
+        ]
+
+    def test_without_keys_all_records_of_a_side_are_counted(self) -> None:
+        found = self.of("inner", on=None, where=fl.col("v") == fl.col("p.ts"))
+        assert found == [(1, 2, 2)]
+
+    def test_nothing_follows_it_by_time(self) -> None:
+        result = joined(self.tests, self.measured, fl.counting(2), retention=fl.retention())
+        with pytest.raises(FanlightError, match="has numbers and no time"):
+            result.sort()
+
+
 def test_a_row_between_windows_is_a_dead_letter() -> None:
     result = joined(kind=fl.hopping("5 s", "10 s", gaps=True), how="left")
     assert [row[2] for row in rows(result)] == [1, 2, 3]
@@ -153,7 +202,7 @@ def test_explain_tells_the_windows() -> None:
         (lambda: joined().stamped("left"), "has the time of its window"),
         (lambda: joined([{"ts": 1, "id": 7, "window": 1}]).table(), "has a column 'window' of its own"),
         (lambda: joined(how="cross"), "is not one of inner, left, right"),
-        (lambda: joined(retention=fl.retention("1 h")), "about rows that match by an interval"),
+        (lambda: joined(retention=fl.retention("1 h")), "the windows of this join end by their times"),
         (lambda: joined(combine="greatest"), "about rows that match by an interval"),
         (lambda: joined().retracting(), "not kept up to date"),
         (lambda: joined().semantics("kafka"), "about interval joins"),

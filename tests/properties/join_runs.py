@@ -21,7 +21,10 @@ from fanlight.testing.oracle.join.sides import JoinOutcome, JoinStep, SideCounts
 from fanlight.testing.script import Record, same
 from fanlight.testing.strategies.joins import LEFT_COLUMNS, RIGHT_COLUMNS, JoinPipeline
 
-SPACES = ("left", "right", "left_matched", "right_matched", "left_gone", "right_gone", "newest", "sessions")
+SPACES = (
+    *("left", "right", "left_matched", "right_matched", "left_gone", "right_gone", "newest", "sessions"),
+    *("counted", "frames", "early", "late"),
+)
 
 
 class JoinRun:

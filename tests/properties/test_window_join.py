@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.sides import JoinType
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.testing.oracle.join.counting import CountJoinOracle
 from fanlight.testing.oracle.join.session import SessionJoinOracle
 from fanlight.testing.oracle.join.sides import JoinOutcome
 from fanlight.testing.oracle.join.window import WindowJoinOracle
 from fanlight.testing.strategies.joins import LEFT_COLUMNS, RIGHT_COLUMNS
-from fanlight.testing.strategies.window_joins import WindowJoinPipeline, pipelines
+from fanlight.testing.strategies.window_joins import WindowJoinPipeline, counted_pipelines, pipelines
 
 from .join_runs import assert_same, embedded, rows_of
 from .laws import halved
@@ -23,7 +24,8 @@ from .laws import halved
 
 def by_law(pipeline: WindowJoinPipeline) -> list[JoinOutcome]:
     """What the oracle gives, step by step."""
-    law = WindowJoinOracle if pipeline.spec.match.session is None else SessionJoinOracle
+    match = pipeline.spec.match
+    law = CountJoinOracle if match.counting else SessionJoinOracle if match.session else WindowJoinOracle
     oracle = law(pipeline.spec, LEFT_COLUMNS.names, RIGHT_COLUMNS.names, pipeline.condition)
     return [oracle.step(step) for step in pipeline.steps]
 
@@ -44,8 +46,16 @@ def test_sessions_of_both_sides_leave_as_the_oracle_says(pipeline: WindowJoinPip
     assert_same(embedded(pipeline.spec, pipeline.steps, restarts), by_law(pipeline))
 
 
+@pytest.mark.parametrize("how", JoinType, ids=lambda how: how.value)
 @halved
-@given(pipelines())
+@given(data=st.data(), restarts=st.sets(st.integers(0, 7)))
+def test_windows_that_count_leave_as_the_oracle_says(how: JoinType, data: st.DataObject, restarts: set[int]) -> None:
+    pipeline = data.draw(counted_pipelines(how))
+    assert_same(embedded(pipeline.spec, pipeline.steps, restarts), by_law(pipeline))
+
+
+@halved
+@given(pipelines() | counted_pipelines())
 def test_when_rows_leave_changes_nothing_in_which_rows_leave(pipeline: WindowJoinPipeline) -> None:
     eager, on_close = (
         rows_of(embedded(replace(pipeline.spec, mode=emits), pipeline.steps))

@@ -54,6 +54,8 @@ MATCHES: tuple[tuple[fl.Interval, fl.Retention | None], ...] = (
     (fl.interval("-1 s", "20 s", "right"), None),
     (fl.interval("3 s", "5 s"), None),
 )
+SPREADS = ("8 s", "10 s", "11 s", "15 s", "1 s", "5 s", None, "24 s", "2 s")
+"""How wide the spans are where a join is spread: as wide as its match needs; without an end there are none."""
 ANSWERS = (None, None, "kafka", None, "flink", None, "flink_sql", None, "spark", None, "risingwave")
 """Whose answers; None is Fanlight's own."""
 LATENESS = ("0 s", "0 s", "3 s", "0 s", "10 s")
@@ -99,6 +101,11 @@ class JoinShape:
         chosen = CONDITIONS[self.number % len(CONDITIONS)]
         return None if chosen is None else chosen[1]
 
+    @property
+    def spread(self) -> str | None:
+        """How wide the spans of time are that go to different shards: three joins of five are."""
+        return None if self.number % 5 % 2 or self.how == "full" else SPREADS[self.number % len(SPREADS)]
+
     def joined(self, left: Any, right: Any) -> fl.JoinResult:
         """The join over two sources."""
         number = self.number
@@ -114,6 +121,7 @@ class JoinShape:
             lateness=LATENESS[number % len(LATENESS)],
             combine="greatest" if peer == "kafka" else "least",
             retention=kept,
+            spread=self.spread,
         )
         mode = (result.on_close, result.eager, result.retracting)[number // len(HOWS) % 3]
         result = result.on_close() if mode == result.retracting and self.after else mode()

@@ -2,6 +2,7 @@
 
     totals    one stage over one input
     graph     three stages over two inputs
+    join      a left join of two inputs
 
 Makes the same records in the same batches every time, whenever it is killed, and writes FOLDER/totals.db; ends when
 the batch after the last record is in the table.
@@ -23,7 +24,7 @@ import fanlight as fl
 from fanlight.spark.session import spark_session
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-BATCHES = {"totals": 120 if LONG else 24, "graph": 60 if LONG else 14}
+BATCHES = {"totals": 120 if LONG else 24, "graph": 60 if LONG else 14, "join": 60 if LONG else 14}
 ROWS = 40
 
 
@@ -69,7 +70,16 @@ def graph(spark: SparkSession) -> fl.Result:
     )
 
 
-QUERIES = {"totals": totals, "graph": graph}
+def join(spark: SparkSession) -> fl.JoinResult:
+    """Pairs of rows of a key that are up to five seconds apart, and the left rows that stay alone."""
+    left, right = (
+        fl.stream(orders(spark, BATCHES["join"], seed), time="ts", delay=delay, name=name).key_by("k")
+        for name, seed, delay in (("o", 0, "5 seconds"), ("p", 1, "30 seconds"))
+    )
+    return left.join(right, fl.interval("0 s", "5 s"), how="left", where=fl.col("v") > fl.col("p.v"))
+
+
+QUERIES = {"totals": totals, "graph": graph, "join": join}
 
 
 def main(name: str, folder: Path, master: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -115,3 +116,98 @@ def test_tables_with_versions_and_without_a_time(spark: SparkSession, tmp_path: 
     streaming = spark.readStream.schema(orders.schema).parquet(str(tmp_path / "orders"))
     with pytest.raises(SpecError, match="Spark does not unite these"):
         still(streaming, names)
+
+
+def test_ready_holds_the_rows_of_a_stream_until_the_table_has_caught_up(spark: SparkSession, tmp_path: Path) -> None:
+    """The second row of the table is late by an hour, and is taken: the table has not reached the day after."""
+    orders = [(10, "a", 1), (20, "a", 2), (100_000, "a", 3)]
+    rates = [(15, "a", 5), (3_700, "b", 7), (0, "a", 6), (90_000, "b", 8), (110_000, "b", 9)]
+    for name, rows in (("orders", orders), ("rates", rates)):
+        for number, row in enumerate(rows):
+            frame = spark.createDataFrame([row], "s long, id string, v long").selectExpr(
+                "timestamp_seconds(s) AS ts", "id", "v"
+            )
+            frame.coalesce(1).write.mode("append").parquet(str(tmp_path / name / f"{number}"))
+
+    def joined(**more: Any) -> list[tuple[Any, ...]]:
+        left, right = (
+            spark.readStream.schema("ts timestamp, id string, v long")
+            .option("maxFilesPerTrigger", 1)
+            .option("recursiveFileLookup", True)
+            .parquet(str(tmp_path / name))
+            for name in ("orders", "rates")
+        )
+        o = fl.stream(left, time="ts", delay="0 s", name="o").key_by("id")
+        valid = fl.table(right, key="id", time="ts", delay="0 s", name="r")
+        place = tmp_path / f"{len(more)}"
+        query = o.join(valid, fl.version(), how="left", **more).write_to(
+            f"sqlite:///{place}.db", checkpoint=f"{place}-cp", table="t", available_now=True, flush=True
+        )
+        assert query is not None
+        query.awaitTermination(240)
+        with closing(sqlite3.connect(f"{place}.db")) as connection:
+            return sorted(connection.execute("SELECT v, v_r FROM t").fetchall())
+
+    assert joined(ready="1970-01-02T00:00Z") == [(1, 6), (2, 5), (3, 5)]
+    assert joined() == [(1, None), (2, 5), (3, 5)]
+
+
+def test_a_table_that_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:
+    """Each file is a copy, from the time on at which it was written; the second one, ten seconds later, has no SEK."""
+    (tmp_path / "copies").mkdir()
+    for at, text in ((0, "EUR,1\nSEK,2\n"), (10, "EUR,3\n"), (60, "USD,4\n")):
+        copy = tmp_path / "copies" / f"{at}.csv"
+        copy.write_text(text)
+        os.utime(copy, (at, at))
+    asked = [(at, currency) for at in (5, 12, 25) for currency in ("EUR", "SEK")]
+    frame = spark.createDataFrame([*asked, (100, "EUR")], "s long, id string")
+    frame.coalesce(1).write.parquet(str(tmp_path / "asked"))
+    source = spark.readStream.schema("s long, id string").parquet(str(tmp_path / "asked"))
+    o = fl.stream(source.selectExpr("timestamp_seconds(s) AS ts", "*"), time="ts", delay="0 s", name="o").key_by("id")
+    copies = (
+        spark.readStream.schema("id string, v long")
+        .option("maxFilesPerTrigger", 1)
+        .csv(str(tmp_path / "copies"))
+        .selectExpr("*", "_metadata.file_modification_time AS at")
+    )
+    table = fl.table(copies, key="id", time="at", delay="0 s", name="r")
+    query = o.join(table, fl.version(refresh="10 s"), how="left").write_to(
+        f"sqlite:///{tmp_path / 't.db'}", checkpoint=str(tmp_path / "cp"), table="t", available_now=True
+    )
+    assert query is not None
+    query.awaitTermination(240)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        found = connection.execute("SELECT s, id, v FROM t").fetchall()
+    expected = [(5, "EUR", 1), (5, "SEK", 2), (12, "EUR", 3), (12, "SEK", None), (25, "EUR", None), (25, "SEK", None)]
+    assert sorted(found) == expected
+
+
+def test_results_ask_tables_and_are_tables(spark: SparkSession, tmp_path: Path) -> None:
+    """Windows of both sides: as versions, as the nearest rows, and beside a table without a time."""
+    orders, paid = (spark.read.parquet(folder) for folder in files(tmp_path))
+    here = [
+        table([event for events in side for event in events], schema)
+        for side, schema in ((LEFT, ORDERS), (RIGHT, PAID))
+    ]
+    names = [{"id": "a", "long": "Anna"}, {"id": "b", "long": "Bert"}]
+
+    def results(left: Any, right: Any, still: Any) -> list[fl.JoinResult]:
+        o, p = (
+            fl.stream(records, time=time, delay="2 s", name=name).key_by("id")
+            for records, time, name in ((left, "ts", "o"), (right, "at", "p"))
+        )
+        per_five = o.window(fl.tumbling("5 s")).agg(n=fl.count()).key_by("id")
+        paid_per_five = p.window(fl.tumbling("5 s")).agg(paid=fl.sum("price")).key_by("id")
+        return [
+            per_five.join(p, fl.version(), how="left"),
+            o.join(paid_per_five, fl.version(), how="left"),
+            per_five.join(paid_per_five, fl.as_of("10 s", "nearest"), how="left"),
+            per_five.join(fl.table(still, key="id", name="names"), how="left"),
+        ]
+
+    frame = spark.createDataFrame([(one["id"], one["long"]) for one in names], "id string, long string")
+    for ours, theirs in zip(results(*here, names), results(orders, paid, frame), strict=True):
+        found = pa.Table.from_batches(theirs.df.toArrow().to_batches())
+        expected = ours.table()
+        assert found.column_names == expected.column_names
+        assert counted(found.to_pylist()) == counted(expected.to_pylist())

@@ -285,6 +285,12 @@ def test_a_stage_that_retracts_feeds_the_next(spark: SparkSession, tmp_path: Pat
     assert streamed(spark, tmp_path, retracting_stages, only=WEB) == embedded(retracting_stages, only=WEB)
 
 
+def exchanged(result: fl.Result) -> str:
+    """How records come to a stage, as its text says it."""
+    runs = result.explain().splitlines()[0]
+    return runs.partition(": ")[2].removesuffix(", state in RocksDB")
+
+
 def test_stages_that_share_a_shard_are_inspected_each_by_itself(spark: SparkSession, tmp_path: Path) -> None:
     """The watermark is 39: windows from 30 and from 40 on are open, and the others have gone into the minute."""
     rows = [pa.Table.from_pylist([*map(dict, one.select(["ts", "k", "v"]).to_pylist())]) for one in WEB[:3]]
@@ -293,6 +299,8 @@ def test_stages_that_share_a_shard_are_inspected_each_by_itself(spark: SparkSess
     tens = fl.stream(source, time="ts", delay="5 s").key_by("k").window(fl.tumbling("10 s")).agg(n=fl.count())
     chain = tens.key_by("k").window(fl.tumbling("1 minute")).agg(total=fl.sum("n"))
     assert "in the shards of the stage before" in chain.explain()
+    assert chain.explain("svg").count(f">{exchanged(tens)}<") == 1  # on the way to the first stage alone
+    assert f"↓ {exchanged(tens)}<" in chain.explain("html")
     checkpoint = tmp_path / "checkpoint"
     query = chain.write_to(f"{tmp_path}/out/", checkpoint=checkpoint, available_now=True)
     assert query is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 import fanlight as fl
 from fanlight.errors import InputError
 from fanlight.spark.checkpoint.join_inspection import JoinInspection
+from fanlight.viz import timeline
 
 pytestmark = pytest.mark.slow
 
@@ -130,6 +132,20 @@ CHANGES: list[list[tuple[int, str, int, str]]] = [
     [(12, "d", 2, "+U"), (30, "a", 5, "+I"), (11, "c", 4, "-D"), (0, "z", 9, "-D")],
 ]
 """Orders by their price: 1 is moved by a second, 2 gets another id, 3 and 4 are taken back, 9 never was."""
+
+
+def test_its_plan_shows_both_sides_and_their_exchange_and_its_run_is_not_drawn(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    orders, paid = (spark.read.parquet(folder) for folder in files(tmp_path))
+    result = joined(orders, paid, "left")
+    (runs,) = re.findall(r"one exchange to \S+ shards? ?(?:by key)?", result.explain())
+    picture = result.explain("svg")
+    assert f">{runs.strip()}<" in picture
+    assert picture.count(": a batch DataFrame<") == 2
+    assert f"↓ {runs.strip()}<" in result.explain("html")
+    with pytest.raises(fl.OtherEngine, match=r"this join runs on Spark.*Declare it over lists of records"):
+        timeline(result)
 
 
 def changed(orders: Any, paid: Any) -> fl.JoinResult:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 SURVIVOR = Path(__file__).with_name("survivor.py")
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-KILLS = {"totals": 20 if LONG else 2, "graph": 10 if LONG else 2}
+KILLS = {"totals": 20 if LONG else 2, "graph": 10 if LONG else 2, "join": 10 if LONG else 2}
 """Of each query, many in `make thorough`; a kill and the start after it take half a minute."""
 PATIENCE = 600
 """Seconds after which a query that should end is taken to hang."""
@@ -49,9 +49,9 @@ def unharmed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     with running(request.param, folder) as process:
         assert process.wait(PATIENCE) == 0
     tables = read(folder)
-    assert len(tables["totals"]) > {"totals": 50, "graph": 4}[request.param]
+    assert len(tables["totals"]) > {"totals": 50, "graph": 4, "join": 100}[request.param]
     assert tables["dead letters"]
-    assert len(tables["accounting"]) == {"totals": 1, "graph": 3}[request.param]
+    assert len(tables["accounting"]) == {"totals": 1, "graph": 3, "join": 1}[request.param]
     return Unharmed(request.param, tables)
 
 

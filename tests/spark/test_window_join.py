@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +65,44 @@ def per_window(rows: fl.JoinResult) -> fl.RowResult[Any]:
     return rows.window(fl.tumbling("5 s")).agg(n=fl.count(), paid=fl.sum("price_p"))
 
 
-@pytest.mark.parametrize(("kind", "how"), [(fl.session("5 us"), "full"), (fl.hopping("10 us", "5 us"), "left")])
+def test_windows_that_count_over_batch_frames(spark: SparkSession) -> None:
+    """No key has more rows than a window, so that the order in which Spark reads says nothing."""
+    orders = [(key, number) for number, key in enumerate("abcab")]
+    paid = [(key, 10 * number) for number, key in enumerate("bacd")]
+
+    def counted(left: Any, right: Any) -> fl.JoinResult:
+        sides = (fl.stream(records, time="ts", name=name).key_by("id") for records, name in ((left, "o"), (right, "p")))
+        return next(sides).join(
+            next(sides), fl.same_window(fl.counting(2)), how="full", retention=fl.retention("1 day")
+        )
+
+    times = "timestamp_seconds(v) AS ts"
+    here, there = (
+        [{"ts": datetime.fromtimestamp(v, UTC), "id": key, "v": v} for key, v in rows] for rows in (orders, paid)
+    )
+    frames = [spark.createDataFrame(rows, "id string, v long").selectExpr(times, "id", "v") for rows in (orders, paid)]
+    found = pa.Table.from_batches(counted(*frames).df.toArrow().to_batches())
+    expected = counted(here, there).table()
+    assert found.column_names == expected.column_names
+    assert counted_rows(found) == counted_rows(expected)
+    assert len(counted_rows(found)) == 6
+
+
+def counted_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+    """The window, the key, and the values of both sides."""
+    return sorted(((row["window"]["start"], row["id"], row["v"], row["v_p"]) for row in rows.to_pylist()), key=repr)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [(fl.session("5 us"), "full"), (fl.hopping("10 us", "5 us"), "left"), (fl.counting(3), "full")],
+)
 def test_the_processor_gives_what_this_process_gives_over_checkpoints(kind: fl.WindowKind, how: How) -> None:
     """The processor that runs on Spark, fed by hand: a step of it is a step here."""
     columns = pa.schema(dict.fromkeys(("ts", "k", "v"), pa.int64()))
     left, right = (fl.stream([], time="ts", unit="us", name=name, delay="0 s") for name in ("o", "p"))
-    spec = left.join(right, fl.same_window(kind), on="k", how=how).spec
+    kept: Any = {"retention": fl.retention("12 us")} if isinstance(kind, fl.Counting) else {}
+    spec = left.join(right, fl.same_window(kind), on="k", how=how, **kept).spec
     found = []
     for host in HOSTS.values():
         run, rows = host(spec, dict.fromkeys(("p", "o"), columns)), []

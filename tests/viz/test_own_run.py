@@ -100,11 +100,5 @@ def test_a_spec_has_no_records() -> None:
         timeline(totals(orders()).spec)
 
 
-def test_a_join_has_two_inputs() -> None:
-    joined = orders().join(orders(), fl.interval("0 s", "5 s"), on="k")
-    with pytest.raises(fl.SpecError, match="Draw each side by itself"):
-        timeline(joined)
-
-
 def test_steps_may_still_be_given() -> None:
     assert "total=3" in timeline(totals(orders([])), [TimelineStep([{"ts": 1, "k": "a", "p": 3}])])

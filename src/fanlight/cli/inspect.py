@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fanlight.errors import FanlightError, InputError
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import to_document, words
 from fanlight.operators.accounting import Accounting
@@ -64,7 +64,7 @@ def inspect(
 
 
 def _show_sides(checkpoint: str, seen: JoinInspection, limit: int, *, as_json: bool) -> None:
-    """The rows that a join keeps, side by side."""
+    """The rows that a join keeps, input by input."""
     for side, _ in seen.sides:
         frame = seen.kept(side.name).orderBy(side.time)
         if as_json:
@@ -105,9 +105,9 @@ def _print_all(checkpoint: str, seen: Inspection, frame: DataFrame, limit: int) 
         console.print(f"There are more than these {limit}: see them with --limit.")
 
 
-def _declared(spec: WindowSpec | JoinSpec) -> Iterator[str]:
+def _declared(spec: WindowSpec | SidedSpec) -> Iterator[str]:
     """What the query was declared to do, a line each."""
-    if isinstance(spec, JoinSpec):
+    if isinstance(spec, SidedSpec):
         yield from (f"  {word.ljust(7)}  {told}" for word, told in spec.told)
         return
     late = f", lateness {spec.lateness}" if spec.lateness.micros else ""

@@ -25,18 +25,23 @@ ROWS = 20
 
 
 def plan_page(title: str, plan: str, note: str = "") -> str:
-    """The plan alone, and what to call for more.
+    """The plan alone, as HTML, and what to call for more.
 
-    >>> plan_page("fanlight stream", "over a list, by `shop`").count("<pre")
+    >>> plan_page("fanlight stream", plain_plan("over a list, by `shop`")).count("<pre")
     1
     """
-    return _box(_headed(title), _plan(plan), _said(note))
+    return _box(_headed(title), plan, _said(note))
+
+
+def plain_plan(text: str) -> str:
+    """A plan that is text, as HTML."""
+    return f'<pre style="margin:4px 0;white-space:pre-wrap">{escape(text)}</pre>'
 
 
 def result_page(plan: str, table: pa.Table, picture: str | None) -> str:
-    """The plan, the first rows of a flat table, and the picture of the run if there is one."""
+    """The plan, as HTML, the first rows of a flat table, and the picture of the run if there is one."""
     said = _said(counted(len(table), ROWS))
-    return _box(_headed("fanlight pipeline"), _folded("plan", _plan(plan)), _rows(table), said, _picture(picture))
+    return _box(_headed("fanlight pipeline"), _folded("plan", plan), _rows(table), said, _picture(picture))
 
 
 def _box(*parts: str) -> str:
@@ -45,10 +50,6 @@ def _box(*parts: str) -> str:
 
 def _headed(title: str) -> str:
     return f"<b>{escape(title)}</b>"
-
-
-def _plan(plan: str) -> str:
-    return f'<pre style="margin:4px 0;white-space:pre-wrap">{escape(plan)}</pre>'
 
 
 def _folded(name: str, inside: str) -> str:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 import pyarrow as pa
 
 from fanlight.display.page import plan_page, result_page
+from fanlight.display.plan_html import plan_html
 from fanlight.display.preview import picture_of
 from fanlight.display.text import as_text
 from fanlight.embedded.run import EmbeddedRun
 from fanlight.errors import MissingExtra
+from fanlight.explain import ToldStage
 from fanlight.kernels.flat import flat
 from fanlight.operators.accounting import Accounting
 from fanlight.viz.own_run import RunsItself
@@ -39,8 +41,8 @@ class Shown(ABC):
         """All rows."""
 
     @abstractmethod
-    def explain(self) -> str:
-        """The pipeline in words."""
+    def told(self) -> ToldStage:
+        """What is to be said of the pipeline."""
 
     @abstractmethod
     def again(self) -> Self:
@@ -110,12 +112,12 @@ class Shown(ABC):
 
         Nothing is read that is gone afterwards or has no end, and no job runs on Spark: then it is the plan alone.
         """
+        plan = plan_html(self.told())
         if self.is_on_spark:
-            return plan_page("fanlight pipeline", self.explain(), "It runs on Spark: take df, or write_to(…).")
+            return plan_page("fanlight pipeline", plan, "It runs on Spark: take df, or write_to(…).")
         if not self.is_at_hand:
-            return plan_page("fanlight pipeline", self.explain(), "Say show() for the rows, or iterate over it.")
+            return plan_page("fanlight pipeline", plan, "Say show() for the rows, or iterate over it.")
         looked_at = self.again()
         rows = flat(looked_at.table())
-        return result_page(
-            self.explain(), rows, picture_of(cast("RunsItself", self), looked_at.stages[0].accounting.received)
-        )
+        picture = picture_of(cast("RunsItself", self), looked_at.stages[0].accounting.received)
+        return result_page(plan, rows, picture)

@@ -9,7 +9,7 @@ from typing import Any
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import WINDOW_END, WINDOW_START
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.watermarks import Several
@@ -161,8 +161,8 @@ def _check_times(before: Wire, after: Wire) -> None:
 
 def _asked_of(spec: StreamSpec, stream: str) -> tuple[str, Changes | None]:
     """Which time an operator goes by in one of its inputs, and how records change earlier ones there."""
-    if isinstance(spec, JoinSpec):
-        side = spec.left if spec.left.name == stream else spec.right
+    if isinstance(spec, SidedSpec):
+        side = next((side for side in spec.sides if side.name == stream), spec.sides[-1])
         return side.time, side.changes
     return spec.time, spec.changes
 

@@ -10,9 +10,11 @@ from fanlight.joins.sides import Join, two_sides
 from fanlight.model.enum_word import choice
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
 from fanlight.model.join.sides import JoinType
+from fanlight.model.join.spread import spread_of
 from fanlight.model.preparation import where_of
 from fanlight.model.retention import Retention
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
+from fanlight.model.time.timestamp import TimestampLike, timestamp
 from fanlight.stream import Stream, joined
 
 
@@ -35,6 +37,8 @@ def with_nearest(
     lateness: DurationLike = ZERO,
     idle: DurationLike | None = None,
     combine: str = "least",
+    spread: DurationLike | None = None,
+    ready: TimestampLike | None = None,
     of_versions: bool = False,
 ) -> JoinResult:
     """A stream with the nearest rows of another; `of_versions` takes its changes for versions of rows."""
@@ -49,7 +53,8 @@ def with_nearest(
         choice(JoinType, how, "how"),
         None if where is None else where_of(where),
         Duration.of(lateness),
-        sides.watermark,
+        sides.watermark if ready is None else replace(sides.watermark, ready=((sides.right.name, timestamp(ready)),)),
         sides.ahead,
+        spread=spread_of(spread),
     )
     return declared(Join(streams), spec)

@@ -10,6 +10,7 @@ from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.enum_word import choice
 from fanlight.model.join.interval import Interval, IntervalJoinSpec
 from fanlight.model.join.sides import JoinType
+from fanlight.model.join.spread import spread_of
 from fanlight.model.preparation import where_of
 from fanlight.model.retention import Retention
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
@@ -29,6 +30,7 @@ def by_interval(
     idle: DurationLike | None = None,
     combine: str = "least",
     retention: Retention | None = None,
+    spread: DurationLike | None = None,
 ) -> JoinResult:
     """The join of two streams, as `StreamWords.join` says it."""
     kind, waits = choice(JoinType, how, "how"), Duration.of(lateness)
@@ -45,5 +47,6 @@ def by_interval(
         stamp_of(kind),
         sides.watermark,
         sides.ahead,
+        spread=spread_of(spread),
     )
     return declared(sides.streams, spec)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+
+import pyarrow as pa
 
 from fanlight.embedded.join_operator import StandaloneJoin
 from fanlight.errors import SpecError
 from fanlight.joins.sides import Join
 from fanlight.model.aggregates.aggregate import Aggregate
+from fanlight.model.aggregates.code import UserBatch
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.aggregated import AggregatedJoinSpec
+from fanlight.model.join.framed import FramesJoinSpec
 from fanlight.model.join.interval import IntervalJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import Stamp
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.preparation import Intake, Preparation
+from fanlight.model.triggers import Trigger
 from fanlight.row_result import RowResult, completed
 
 
@@ -74,7 +80,7 @@ class JoinResult(RowResult[JoinSpec]):
         mode = EmissionMode.EAGER if said.takes_late else self.spec.mode
         return self._with(semantics=said, mode=mode)
 
-    def operator(self, **options: object) -> StandaloneJoin:
+    def operator(self, **options: object) -> StandaloneJoin:  # type: ignore[override]  # that of every join
         """The standalone operator of this join, for feeding by hand: `add(records, source="o")` names the side."""
         return StandaloneJoin(self.spec, **self._settings(options))
 
@@ -94,6 +100,57 @@ class JoinResult(RowResult[JoinSpec]):
         """
         assert isinstance(self._reading, Join)
         return declared(self._reading, AggregatedJoinSpec.of(self.spec, aggregates))
+
+    def updates(self, *, early: Trigger | None = None, late: Trigger | None = None) -> JoinResult:
+        """Of a join by frames: let pairs leave at each period of the clock, as in `early=every('1 min')`.
+
+        `early` is about pairs of records on time, `late` about those that a record makes which came behind the
+        watermark of its side. What is left out leaves at once.
+
+        >>> import fanlight as fl
+        >>> ships, orders = (fl.stream([], time="ts", unit="s", name=name) for name in ("s", "o"))
+        >>> joined = ships.join(orders, fl.frames(s=fl.range("1 min"), o=fl.range("1 min")), on="id")
+        >>> operator = joined.updates(early=fl.every("1 min")).operator()
+        >>> operator.add([{"ts": 1, "id": 7}], source="o", clock=10_000_000)
+        >>> operator.add([{"ts": 2, "id": 7}], source="s")
+        >>> operator.take().num_rows
+        0
+        >>> operator.advance(clock=60_000_000)
+        >>> operator.take().num_rows
+        1
+        """
+        return self._framed("updates", early=early, late=late)
+
+    def batch(self, function: Callable[[Any], Any], schema: Any) -> JoinResult:
+        """Of a join by frames: in the place of pairs, what a function makes of those that leave together.
+
+        It gets them as one Arrow table, and returns a table with the columns of `schema`. Which pairs stand in one
+        table is not promised: what it makes of one should not depend on the others.
+
+        >>> import fanlight as fl
+        >>> import pyarrow as pa, pyarrow.compute as pc
+        >>> ships = fl.stream([{"ts": 1, "id": 7, "cost": 2}], time="ts", unit="s", name="s")
+        >>> orders = fl.stream([{"ts": 1, "id": 7, "value": 5}], time="ts", unit="s", name="o")
+        >>> joined = ships.join(orders, fl.frames(s=fl.range("1 min"), o=fl.range("1 min")), on="id")
+        >>> def margin(matches):
+        ...     return pa.table({"id": matches["id"], "margin": pc.subtract(matches["value"], matches["cost"])})
+        >>> joined.batch(margin, pa.schema({"id": pa.int64(), "margin": pa.int64()})).table().to_pylist()
+        [{'id': 7, 'margin': 3}]
+        """
+        if not isinstance(schema, pa.Schema):
+            raise SpecError(
+                f"batch: {schema!r} is no Arrow schema, so what the function returns has no columns. Give one, as in "
+                "batch(function, pyarrow.schema({'id': pyarrow.int64()}))."
+            )
+        return self._framed("batch", function=UserBatch(None, function, pa.struct(list(schema))))
+
+    def _framed(self, word: str, **said: Any) -> JoinResult:
+        if not isinstance(self.spec, FramesJoinSpec):
+            raise SpecError(
+                f"{word}: it is about pairs of windows, and these rows match otherwise. Say join(…, frames(…)), or "
+                "leave it out."
+            )
+        return self._with(**said)
 
     def _with(self, **said: Any) -> JoinResult:
         spec: Any = self.spec  # a dataclass, as every spec is

@@ -1,4 +1,4 @@
-"""Two streams that meet in a join: what they must have in common, and what is done to their records."""
+"""Streams that meet in a join: what they must have in common, and what is done to their records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _COMBINES = {"least": Combine.MIN, "greatest": Combine.MAX}
 
 
 class Join(Union):
-    """Two streams that are joined; the right one comes first in every step, so that left records find it."""
+    """Streams that are joined; the first one comes last in every step, so that its records find all others."""
 
     def intake_of(self, name: str, stream: Stream, intake: Intake) -> Intake:
         """What is done to the records of a side: what its stream says, then they are made records of the join."""
-        del intake  # nothing is done to both sides alike
+        del intake  # nothing is done to all sides alike
         says_op = any(one.changes is not None for one in self.streams.values())
         step = sided(side_of(name, stream), tuple(self.streams), says_op=says_op)
         return Intake(
@@ -37,8 +37,8 @@ class Join(Union):
         )
 
     def __repr__(self) -> str:
-        right, left = self.streams.items()
-        return f"{left[0]} ({left[1].origin_told}) and {right[0]} ({right[1].origin_told})"
+        *others, first = self.streams.items()
+        return " and ".join(f"{name} ({stream.origin_told})" for name, stream in (first, *others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def two_sides(
         keys = checked_columns("join", (on,) if isinstance(on, str) else tuple(on))
         left, right = replace(left, keys=keys), replace(right, keys=keys)
     for stream in (left, right):
-        _require_one_input(stream)
+        require_one_input(stream)
     left, right = (_in_full(stream, keep) for stream in (left, right))
     if left.is_on_spark != right.is_on_spark:
         raise SpecError("join: both sides run on one engine. Read both with Spark, or both in this process.")
@@ -117,7 +117,8 @@ def _in_full(stream: Stream, keep: Duration | None) -> Stream:
     return replace(stream.in_full(keep), name=stream.name)
 
 
-def _require_one_input(stream: Stream) -> None:
+def require_one_input(stream: Stream) -> None:
+    """Refuse a stream that is several itself: each side of a join has one watermark."""
     if isinstance(stream.origin, Union):
         raise SpecError("join: a side has several inputs. Put a stage between, such as sort().")
     if isinstance(stream.watermark, Several):

@@ -22,6 +22,17 @@ def by_version(
 ) -> JoinResult:
     """The join of a stream with the versions of another, as `StreamWords.join` says it."""
     if right.time == TABLE_TIME:
+        if said.get("ready") is not None:
+            raise SpecError(
+                f"join: `ready` ({said['ready']}) is a time that the table must have reached, and this table has none: "
+                "rows wait until all of it was read. Leave it out."
+            )
+        if match.refresh is not None:
+            raise SpecError(
+                f"join: copies of the table that are {match.refresh} apart are told by their times, and this table has "
+                "none. Give each copy the time from which on it holds, and name that column, as in "
+                "table(…, time='copied'); or leave `refresh` out."
+            )
         _require_at_hand(left, right)
         right = replace(right, ahead=left.ahead)
     return with_nearest(match.as_of(retention), left, right, of_versions=True, **said)
@@ -49,5 +60,6 @@ def _require_at_hand(left: Stream, right: Stream) -> None:
         raise SpecError(
             "join: the left side is a streaming DataFrame and the table a batch one, and Spark does not unite these. "
             "Join them before, as in stream(orders.join(broadcast(rates), 'currency'), …), which reads the table anew "
-            "for each micro-batch; or give the table a time and read it as a stream."
+            "for each micro-batch; or give the table a time and read it as a stream, with version(refresh='10 min') "
+            "if it comes whole every ten minutes."
         )

@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 from fanlight.embedded.join_operator import StandaloneJoin
 from fanlight.errors import OtherEngine, SpecError
 from fanlight.joins.kept_evidence import BOTH_ACCEPTED, KeptEvidence, is_part
+from fanlight.joins.n_way import NWayJoinResult
 from fanlight.joins.result import JoinResult
 from fanlight.model.continuation import OP
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.firing import Op
 from fanlight.model.join.interval import IntervalJoinSpec
+from fanlight.model.join.n_way import NWayJoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.join.sides import JoinType, Side
-from fanlight.model.join.spec import JoinSpec
 from fanlight.model.join.why import JoinVerdict, Why
 from fanlight.model.preparation import where_of
 from fanlight.model.reason import Reason
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def why(
-    asked: JoinResult | StandaloneJoin | str | os.PathLike[str],
+    asked: JoinResult | NWayJoinResult | StandaloneJoin | str | os.PathLike[str],
     *,
     left: Mapping[str, Any],
     right: Mapping[str, Any],
@@ -49,6 +51,8 @@ def why(
     >>> print(fl.why(joined, left={"ts": 10, "id": 7}, right={"ts": 95, "id": 7}))
     outside: p is 85 s after o, which is 25 s too late: right time from left time in [0 s, 1 min]
     """
+    if isinstance(asked, NWayJoinResult):
+        raise _of_two(asked.spec)
     if isinstance(asked, JoinResult):
         if asked.is_on_spark:
             raise OtherEngine("why: this pipeline runs on Spark. Give its checkpoint, as in why('checkpoint/', …).")
@@ -77,12 +81,22 @@ def _by_hand(asked: StandaloneJoin, state: KeptEvidence, pair: CheckedPair, left
     return replace(state, kept=kept).of(pair, left, right)
 
 
-def _interval(spec: JoinSpec) -> IntervalJoinSpec:
+def _interval(spec: SidedSpec) -> IntervalJoinSpec:
+    if isinstance(spec, NWayJoinSpec):
+        raise _of_two(spec)
     if not isinstance(spec, IntervalJoinSpec):
         raise SpecError(
             f"why: {type(spec).__name__} matches rows otherwise than by an interval, and only that can be asked why."
         )
     return spec
+
+
+def _of_two(spec: NWayJoinSpec) -> SpecError:
+    first, other, *_ = (side.name for side in spec.sides)
+    return SpecError(
+        f"why: two rows are looked at, and this join puts rows of {len(spec.sides)} inputs side by side. Ask the join "
+        f"of the first with another, as in why({first}.join({other}, …), left=…, right=…)."
+    )
 
 
 def _replayed(asked: JoinResult, left: Row, right: Row) -> Why:

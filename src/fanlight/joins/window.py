@@ -12,6 +12,7 @@ from fanlight.model.enum_word import choice
 from fanlight.model.join.sides import JoinType, Stamp
 from fanlight.model.join.window import SameWindow, WindowJoinSpec
 from fanlight.model.preparation import where_of
+from fanlight.model.retention import Retention
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.row_result import completed
 from fanlight.stream import joined
@@ -39,6 +40,7 @@ def by_window(
     where: Any = None,
     lateness: DurationLike = ZERO,
     idle: DurationLike | None = None,
+    retention: Retention | None = None,
 ) -> JoinResult:
     """The join of two streams, as `StreamWords.join` says it; all types leave on close unless `eager` is said."""
     for stream in (left, right):
@@ -58,6 +60,7 @@ def by_window(
         Duration.of(lateness),
         sides.watermark,
         sides.ahead,
+        retention,
     )
     return declared(sides.streams, spec)
 

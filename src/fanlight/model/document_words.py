@@ -43,7 +43,10 @@ from fanlight.model.fill import FillSpec, FillWith
 from fanlight.model.firing import Accumulation, FiringTime, Op, Timing
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
+from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import Access, Frames, Unbounded
 from fanlight.model.join.interval import Interval, IntervalJoinSpec
+from fanlight.model.join.n_way import NWayJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.join.version import Version
@@ -214,11 +217,16 @@ WORDS: dict[str, type] = {
     "AsOf": AsOf,
     "Version": Version,
     "AsOfJoinSpec": AsOfJoinSpec,
+    "FramesJoinSpec": FramesJoinSpec,
+    "Frames": Frames,
+    "Unbounded": Unbounded,
+    "Access": Access,
     "IntervalJoinSpec": IntervalJoinSpec,
     "JoinSemantics": JoinSemantics,
     "JoinType": JoinType,
     "Side": Side,
     "Interval": Interval,
+    "NWayJoinSpec": NWayJoinSpec,
     "WindowJoinSpec": WindowJoinSpec,
     "SameWindow": SameWindow,
     # the specs

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanlight.errors import SpecError
-from fanlight.model.stream_spec import LATER
+from fanlight.model.later import LATER
 from fanlight.model.time.unit import TimeUnit
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')

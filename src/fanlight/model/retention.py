@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
-from fanlight.model.stream_spec import LATER
+from fanlight.model.later import LATER
 from fanlight.model.time.duration import Duration, DurationLike
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
-from fanlight.model.stream_spec import LATER, StreamSpec
+from fanlight.model.later import LATER
+from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, WatermarkStrategy

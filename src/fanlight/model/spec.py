@@ -9,9 +9,10 @@ from fanlight.model.aggregates import Aggregate
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import OP, RECORD, WINDOW_END, WINDOW_START, WINDOW_TIME, Continuation
 from fanlight.model.firing import Accumulation, FiringTime
+from fanlight.model.later import LATER
 from fanlight.model.retention import Retention
 from fanlight.model.semantics import Closing, LateBy, Semantics
-from fanlight.model.stream_spec import LATER, StreamSpec
+from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp

@@ -22,8 +22,9 @@ from typing import Any
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.code import UserAggregate, UserBatch, UserFold, UserReduce
 from fanlight.model.document_words import WORD_OF, WORDS
+from fanlight.model.later import LATER
 from fanlight.model.preparation import is_expression, text_of
-from fanlight.model.stream_spec import LATER, StreamSpec
+from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.triggers import Trigger
 from fanlight.model.windows.kind import WindowKind

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar
 
 from fanlight.model.changes import Changes
@@ -13,9 +11,6 @@ from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import Timestamp
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import WatermarkStrategy
-
-LATER: Mapping[str, str] = MappingProxyType({"written": "unless it is the default"})
-"""Marks a field that a spec got later: documents have it only where it is not the default."""
 
 
 class StreamSpec:
@@ -83,6 +78,11 @@ class StreamSpec:
     def in_one_shard(self) -> bool:
         """Whether records of all keys must meet in one place."""
         return not self.keys
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether records of one key may be in several places."""
+        return False
 
     @property
     def fires_once(self) -> bool:

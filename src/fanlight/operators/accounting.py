@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.slicing.slicing import EVERY_WINDOW
 from fanlight.model.continuation import RECORD
+from fanlight.model.join.sides import COPY
 from fanlight.model.reason import Reason
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 
@@ -63,12 +64,18 @@ class Books:
         """The books for records of these columns; `of_times` is as for `DeadLetters`.
 
         Where `inputs` have names, and records say theirs in the column `INPUT`, each has books of its own beside the
-        others.
+        others. Where a column `COPY` says so, records are copies of some in another shard: they are not counted, and
+        none becomes a letter.
         """
         self.accounting = Accounting()
         self.letters = DeadLetters(schema, of_times=of_times)
         self.inputs = {name: Accounting() for name in inputs if INPUT in schema.names}
         self._input: str | None = None
+        self._has_copies = COPY in schema.names
+
+    def counted(self, batch: pa.RecordBatch) -> int:
+        """How many records of a batch count: all but copies."""
+        return len(batch) - (batch.column(COPY).true_count if self._has_copies else 0)
 
     def of_input(self, name: str | None) -> None:
         """Say of which input the records are that are counted next; None: each says so itself."""
@@ -142,6 +149,10 @@ class Books:
         self, batch: pa.RecordBatch, dead: Bools, reason: Reason, watermarks: Ints, details: pa.Array | None = None
     ) -> None:
         """Make dead letters of the records that `dead` marks, each with its detail if there are any."""
+        if self._has_copies:
+            own = ~batch.column(COPY).to_numpy(zero_copy_only=False)
+            details = None if details is None else details.filter(pa.array(own[dead]))
+            dead = dead & own
         self.accounting.dead_letters += self.letters.reject(batch, dead, reason, watermarks, details)
         for name, records in self._counted_by_input(batch, dead):
             self.inputs[name].dead_letters += records
@@ -182,6 +193,7 @@ class DeadLetters:
         count = int(np.count_nonzero(dead))
         if count:
             records = batch.filter(pa.array(dead)) if count < len(batch) else batch
+            records = records.drop_columns([COPY]) if COPY in records.schema.names else records
             fields = _as_it_came(records.schema)
             record = pa.StructArray.from_arrays(_columns_of(records, fields), fields=fields)
             judged = moments(watermarks[dead] if len(watermarks) > 1 else np.repeat(watermarks, count))
@@ -225,7 +237,7 @@ class DeadLetters:
 def _as_it_came(schema: pa.Schema) -> list[pa.Field]:
     """The columns that records had when they came: those of the whole record, and what is no part of it."""
     if RECORD not in schema.names:
-        return list(schema)
+        return [field for field in schema if field.name != COPY]
     whole = list(schema.field(RECORD).type)
     beside = {field.name for field in whole} | {RECORD}
     return [*whole, *(field for field in schema if field.name not in beside)]

@@ -11,7 +11,9 @@ from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.fill import FillSpec
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOfJoinSpec
+from fanlight.model.join.framed import FramesJoinSpec
 from fanlight.model.join.interval import IntervalJoinSpec
+from fanlight.model.join.n_way import NWayJoinSpec
 from fanlight.model.join.window import WindowJoinSpec
 from fanlight.model.normalize import NormalizeSpec
 from fanlight.model.over.spec import OverSpec
@@ -25,7 +27,9 @@ from fanlight.operators.cogroup.operator import bind_cogroup
 from fanlight.operators.fill.operator import bind_fill
 from fanlight.operators.join.aggregated.operator import bind_aggregated_join
 from fanlight.operators.join.as_of.bind import bind_as_of_join
+from fanlight.operators.join.frames.bind import bind_frames_join
 from fanlight.operators.join.interval.bind import bind_interval_join
+from fanlight.operators.join.n_way.bind import bind_n_way_join
 from fanlight.operators.join.window.bind import bind_window_join
 from fanlight.operators.normalize.operator import bind_normalize
 from fanlight.operators.operator import BoundSpec
@@ -59,6 +63,8 @@ bind.register(FillSpec, bind_fill)
 bind.register(WindowedOverSpec, bind_windowed_over)
 bind.register(AggregatedJoinSpec, bind_aggregated_join)
 bind.register(AsOfJoinSpec, bind_as_of_join)
+bind.register(FramesJoinSpec, bind_frames_join)
 bind.register(IntervalJoinSpec, bind_interval_join)
+bind.register(NWayJoinSpec, bind_n_way_join)
 bind.register(WindowJoinSpec, bind_window_join)
 bind.register(RecentSpec, bind_recent)

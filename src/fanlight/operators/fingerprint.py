@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from fanlight.errors import StateError
+from fanlight.model.join.sides import COPY
 from fanlight.model.spec_json import Document, differences, to_document
 from fanlight.model.stream_spec import StreamSpec
 
@@ -38,7 +39,9 @@ def fingerprint(spec: StreamSpec, schema: pa.Schema, ids: Sequence[int]) -> dict
     return {
         "format": FORMAT,
         "spec": to_document(spec),
-        "input": [[field.name, str(field.type)] for field in schema],
+        "input": [
+            [field.name, str(field.type)] for field in schema if field.name != COPY
+        ],  # that follows from the spec
         "shards": list(ids),
     }
 

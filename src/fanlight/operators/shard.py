@@ -313,7 +313,7 @@ class Shard:
             batch, unfit = fitted(batch, self.bound.schema, self._remarks)
             if unfit is not None:
                 self._reject(unfit, books)
-        books.receive(len(batch) + arrival.preaggregated)
+        books.receive(books.counted(batch) + arrival.preaggregated)
         batch, times = self._times.read(batch, books, self.watermark, self.inputs.clock, first)
         books.of_input(None)
         return Bundle(batch, times, self.inputs.judge(said.source, times, self.watermark, gated.greatest), first)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from fanlight.kernels.grouping.groups import Ints, order_of, runs
+from fanlight.model.join.sides import COPY
 from fanlight.model.preparation import Intake
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
@@ -25,6 +26,7 @@ from fanlight.operators.preaggregator import PreAggregator
 from fanlight.spark.bound_once import bound_once
 from fanlight.spark.output import acted_on
 from fanlight.spark.shards import places_of
+from fanlight.spark.spreading import Spreading
 from fanlight.spark.wire import in_pieces, opened, packed_each
 
 SHARD = "_fanlight_shard"
@@ -165,6 +167,7 @@ class Packer:
         self._schema = bound.schema
         self._by_event = times.in_event_time
         self._ids = ids
+        self._spreading = Spreading.of(spec, bound.schema, len(ids)) if COPY in bound.schema.names else None
         self._preaggregator = bound.preaggregator
         self._known = horizon() if self._preaggregator else None
         context = TaskContext.get()
@@ -227,7 +230,9 @@ class Packer:
         return pa.concat_batches(parts)
 
     def _placed(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints]:
-        """The records of a batch, and their shards by position."""
+        """The records of a batch, and their shards by position; with copies, where a join is spread."""
+        if self._spreading is not None:
+            return self._spreading.placed(batch)
         if SHARD in batch.schema.names:
             return self._conformed(batch.drop_columns([SHARD])), batch.column(SHARD).to_numpy()
         rows = self._conformed(batch)

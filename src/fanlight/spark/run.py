@@ -35,6 +35,7 @@ from fanlight.spark.processor import ShardProcessor, at_the_end, passed, unpacke
 from fanlight.spark.progress import WATERMARK, observed_as
 from fanlight.spark.shards import even_ids, places_itself, with_hashed_places
 from fanlight.spark.shipping import portable, portable_function, through
+from fanlight.spark.spreading import with_copies
 from fanlight.spark.store import CHUNKS, KEYS, VALUES
 from fanlight.spark.supported import require_names
 from fanlight.state.memory import MemoryStore
@@ -69,7 +70,7 @@ class SparkRun:
         self.before = self.inputs[0].before if len(self.inputs) == 1 else None
         """The stage whose results this one reads, if it reads one."""
         self._panes = not spec.fires_once if panes is None else panes
-        schema = common_schema({one.name: one.schema(spec) for one in self.inputs})
+        schema = with_copies(spec, common_schema({one.name: one.schema(spec) for one in self.inputs}))
         full = bind(spec, schema)
         require_names(full.result, self.source.sparkSession)
         self.bound = full if self._panes else bind(spec, schema, lean=True)
@@ -138,15 +139,28 @@ class SparkRun:
         """The names of its inputs, if there are several."""
         return tuple(one.name for one in self.inputs) if len(self.inputs) > 1 else ()
 
+    @property
+    def exchange(self) -> str:
+        """How its records travel, in words; empty, if they do not."""
+        if self.shares:
+            return ""
+        if judges_each(self.spec.watermark):
+            return "one exchange to one shard, where each record is judged in its turn"
+        shards = "one shard" if len(self.ids) == 1 else f"{len(self.ids)} shards by {self._sharded_by}"
+        return f"one exchange to {shards}"
+
     def explain(self) -> str:
         """Describe where the stage runs: how its records are exchanged, and over how many shards."""
         if self.shares:
             return "on Spark, in the shards of the stage before"
-        shards = "one shard" if len(self.ids) == 1 else f"{len(self.ids)} shards by key"
-        if judges_each(self.spec.watermark):
-            shards = "one shard, where each record is judged in its turn"
         kind = "a streaming query" if self.source.isStreaming else "one batch"
-        return f"on Spark, in {kind}: one exchange to {shards}, state in RocksDB"
+        return f"on Spark, in {kind}: {self.exchange}, state in RocksDB"
+
+    @property
+    def _sharded_by(self) -> str:
+        if not self.spec.is_spread:
+            return "key"
+        return "key and time" if self.spec.keys else "time"
 
     def df(self) -> DataFrame:
         """The result rows."""
@@ -233,6 +247,8 @@ class SparkRun:
         """Whether the records of this stage are all in the shard that makes them: that of the stage before."""
         if len(before.ids) == 1:
             return True
+        if before.spec.is_spread:
+            return False
         keys = before.spec.keys
         return not self.spec.in_one_shard and set(keys) <= set(self.spec.keys) and self.inputs[0].keeps(keys)
 

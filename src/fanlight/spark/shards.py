@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SEED = 42
 _MASK = 0xFFFFFFFF
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_SILVER = np.uint64(0xD6E8FEB86659FD93)
+"""Another, so that a key in the next span is not the next key."""
 _HALF = np.uint64(32)
 
 
@@ -58,6 +60,30 @@ def places_of(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.in
 
 def _hashed_places(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[np.int64]:
     """The places of keys of any type, by the hashes of their columns; null has one of its own."""
+    return _places(_mixed(keys, rows), shards)
+
+
+def key_codes(keys: Sequence[pa.Array], rows: int) -> NDArray[np.uint64]:
+    """A number for the keys of each row, for `places_in_time`; equal keys have equal ones."""
+    if len(keys) != 1 or not pa.types.is_integer(keys[0].type):
+        return _mixed(keys, rows)
+    numbers = pc.fill_null(keys[0], 0) if keys[0].null_count else keys[0]
+    codes: NDArray[np.uint64] = numbers.to_numpy().astype(np.int64).view(np.uint64)
+    return codes * _SILVER
+
+
+def places_in_time(codes: NDArray[np.uint64], spans: NDArray[np.int64], shards: int) -> NDArray[np.int64]:
+    """The places among `shards` of keys with these codes, each in its span of time: spans take turns.
+
+    >>> spans = np.arange(-3, 4)
+    >>> places_in_time(np.zeros(7, np.uint64), spans, 2).tolist()
+    [0, 1, 0, 0, 1, 0, 1]
+    """
+    return _places(codes + spans.view(np.uint64) * _GOLDEN, shards)
+
+
+def _mixed(keys: Sequence[pa.Array], rows: int) -> NDArray[np.uint64]:
+    """The hashes of the columns of keys as one number a row."""
     mixed = np.zeros(rows, np.uint64)
     for column in keys:
         kind = plain_type(column.type)
@@ -66,7 +92,12 @@ def _hashed_places(keys: Sequence[pa.Array], rows: int, shards: int) -> NDArray[
         found = hashes(values if is_hashed(kind) else values.cast(pa.string()))
         known[~column.is_null().to_numpy(zero_copy_only=False)] = found
         mixed = mixed * _GOLDEN + known
-    return ((mixed >> _HALF) * np.uint64(shards) >> _HALF).view(np.int64)
+    return mixed
+
+
+def _places(numbers: NDArray[np.uint64], shards: int) -> NDArray[np.int64]:
+    """Places by the highest bits of numbers."""
+    return ((numbers >> _HALF) * np.uint64(shards) >> _HALF).view(np.int64)
 
 
 def with_hashed_places(frame: DataFrame, keys: Sequence[str], shards: int, column: str) -> DataFrame:

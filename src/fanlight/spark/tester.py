@@ -28,6 +28,7 @@ from fanlight.operators.stage_chain import StagePlan
 from fanlight.spark.bound_once import bound_once
 from fanlight.spark.pack import FAR, SHARD, Packing, Sent, broadcast, pack_by_shard
 from fanlight.spark.processor import ShardProcessor
+from fanlight.spark.spreading import with_copies
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
 
 ONLY = 0
@@ -120,7 +121,7 @@ class InputsTester(TestedShard):
 
     def __init__(self, spec: StreamSpec, columns: Mapping[str, pa.Schema], intakes: Mapping[str, Intake]) -> None:
         gates = {name: Gate(intake, TimeReader.of(spec)) for name, intake in intakes.items()}
-        schema = common_schema({name: gate.schema_of(columns[name]) for name, gate in gates.items()})
+        schema = with_copies(spec, common_schema({name: gate.schema_of(columns[name]) for name, gate in gates.items()}))
         super().__init__(
             StagePlan(spec, bound_once(spec, schema), followed=told_as(spec.watermark)), inputs=tuple(intakes)
         )

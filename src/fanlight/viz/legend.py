@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from fanlight.model.firing import Timing
 from fanlight.model.spec import WindowSpec
@@ -24,12 +24,11 @@ Symbol = Callable[[Canvas, float, float], None]
 class Legend:
     """The entries, in as many lines as they need."""
 
-    def __init__(self, plays: Sequence[Played], left: float, right: float) -> None:
-        """The legend of a picture that shows these runs."""
+    def __init__(self, meanings: Iterable[tuple[Symbol, str]], left: float, right: float) -> None:
+        """The legend of a picture in which these symbols mean this."""
         self._entries: list[tuple[float, int, Symbol, str]] = []
         x, line = left, 0
-        meanings = {text: symbol for played in plays for symbol, text in _meanings(played)}
-        for text, symbol in meanings.items():
+        for text, symbol in {text: symbol for symbol, text in meanings}.items():
             width = _SYMBOL + width_of(text, SMALL)
             if x > left and x + width > right:
                 x, line = left, line + 1
@@ -45,7 +44,8 @@ class Legend:
             canvas.draw("text", text, class_="small", x=x + _SYMBOL, y=y + 4)
 
 
-def _meanings(played: Played) -> list[tuple[Symbol, str]]:
+def meanings_of(played: Played) -> list[tuple[Symbol, str]]:
+    """What is in the picture of a run, and what it means."""
     fates = {arrival.fate for arrival in played.arrivals}
     firings = [firing for pane in played.panes for firing in pane.firings]
     found: list[tuple[Symbol, str]] = []

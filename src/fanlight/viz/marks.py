@@ -1,6 +1,7 @@
 """The shapes of a timeline: each meaning has one of its own.
 
-Records: a circle is accepted, a diamond late, an empty circle a duplicate, a cross a dead letter.
+Records: a circle is accepted, a diamond late, a cross a dead letter; an empty circle is a duplicate, a delete, or what
+a delete took back. Those of the right side of a join are squares.
 Firings: a triangle is EARLY, a square ON_TIME, a diamond LATE.
 """
 
@@ -13,6 +14,11 @@ from fanlight.viz.svg import Canvas, number
 
 MARK = 10.0
 """How wide the mark of a firing is."""
+
+ROUND = 9.0
+"""The corner of the mark of a record, which makes it a circle; where there are two sides, that of the left one."""
+SQUARE = 2.0
+"""The corner of the mark of a record of the right side."""
 
 _RADIUS = 9.0
 _CROSS = 5.0
@@ -48,7 +54,9 @@ def letter_text(arrival: PlayedArrival) -> str:
     return f"{arrival.step_name} {arrival.reason}"
 
 
-def draw_record(canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, text_left: bool = False) -> None:
+def draw_record(
+    canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, text_left: bool = False, corner: float = ROUND
+) -> None:
     """The mark of a record, with the number of the step that brought it."""
     if arrival.fate is Fate.DEAD:
         draw_cross(canvas, x, y, _CROSS)
@@ -57,18 +65,22 @@ def draw_record(canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, t
         canvas.draw("text", letter_text(arrival), class_=class_, x=place, y=y + 4)
         return
     half = _half_width(arrival)
-    is_duplicate = arrival.fate is Fate.DUPLICATE
+    is_empty = arrival.fate in (Fate.DUPLICATE, Fate.TAKEN_BACK, Fate.DELETE)
     if arrival.fate is Fate.LATE:
         _diamond(canvas, "late_record", x, y, half)
     else:
-        class_ = "replaced" if is_duplicate else "record"
-        canvas.draw("rect", class_=class_, x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=_RADIUS)
-    class_ = "small faint middle" if is_duplicate else "small in_record middle"
+        class_ = "replaced" if is_empty else "record"
+        canvas.draw("rect", class_=class_, x=x - half, y=y - _RADIUS, width=2 * half, height=2 * _RADIUS, rx=corner)
+    class_ = "small faint middle" if is_empty else "small in_record middle"
     canvas.draw("text", arrival.step_name, class_=class_, x=x, y=y + 4)
 
 
-def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float) -> None:
+def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float, *, corner: float = ROUND) -> None:
     """A record among the steps: small, without a number."""
+    if corner != ROUND and arrival.fate is not Fate.DEAD:
+        class_ = "record" if arrival.fate is Fate.ACCEPTED else "replaced"
+        canvas.draw("rect", class_=class_, x=x - 3, y=y - 3, width=6.0, height=6.0)
+        return
     match arrival.fate:
         case Fate.DEAD:
             draw_cross(canvas, x, y, 3.5)
@@ -76,7 +88,7 @@ def draw_dot(canvas: Canvas, arrival: PlayedArrival, x: float, y: float) -> None
             _diamond(canvas, "late_record", x, y, 5.0)
         case Fate.ACCEPTED:
             canvas.draw("circle", class_="record", cx=x, cy=y, r=3.5)
-        case Fate.DUPLICATE:
+        case Fate.DUPLICATE | Fate.TAKEN_BACK | Fate.DELETE:
             canvas.draw("circle", class_="replaced", cx=x, cy=y, r=3.5)
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from fanlight.embedded.run import EmbeddedRun
 from fanlight.embedded.standalone import StandaloneOperator
 from fanlight.errors import OtherEngine, SpecError
-from fanlight.model.join.spec import JoinSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME
 from fanlight.model.time.watermarks import Explicit
@@ -49,8 +48,6 @@ def own_run(pipeline: RunsItself) -> tuple[StreamSpec, Iterator[TimelineStep]]:
             "records, as in timeline(result, [{…}, {…}])."
         )
     spec, run = pipeline.spec, pipeline.again().embedded_run()
-    if isinstance(spec, JoinSpec):
-        raise SpecError("timeline: a join has two inputs, and a picture shows one. Draw each side by itself.")
     if not run.intakes:
         return spec, _as_they_come(run)
     if judges_each(spec.watermark):
@@ -81,9 +78,14 @@ def _prepared(spec: StreamSpec, run: EmbeddedRun) -> Iterator[TimelineStep]:
         operator.add_all(brought.arrivals)
         operator.take()
         batches = [batch for one in brought.arrivals for batch in _gated(one, gates, operator.clock)]
-        records = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
+        records = _as_one(batches).combine_chunks().to_batches() if batches else []
         clock = None if operator.clock == START_OF_TIME else operator.clock
         yield TimelineStep(records[0] if records else None, operator.watermark, clock, ends=brought.ends)
+
+
+def _as_one(batches: list[pa.RecordBatch]) -> pa.Table:
+    """The records of all inputs; what an input says nothing of is null there, and has no type."""
+    return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")
 
 
 def _gated(arrival: Arrival, gates: dict[str, Gate], clock: int) -> Iterator[pa.RecordBatch]:

@@ -25,8 +25,10 @@ from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp,
 from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.counting import Counting, Scope
 from fanlight.model.windows.window import Window
+from fanlight.operators.accounting import INPUT
 from fanlight.operators.ingest.columns import plain
 from fanlight.viz.after_windows import AFTER_WINDOWS, FollowsWindows, Gathered, WindowsAndAfter
+from fanlight.viz.merged import is_of
 from fanlight.viz.reach import reach_of
 
 Key = tuple[Any, ...]
@@ -53,6 +55,8 @@ class Fate(Enum):
     LATE = "late"  # accepted, after a window that it changed had closed
     DEAD = "dead letter"
     DUPLICATE = "duplicate"  # of a record in whose place another row leaves
+    TAKEN_BACK = "taken back by a change"
+    DELETE = "delete"  # of what is known of its key, from its time on
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,13 @@ class PlayedArrival:
     fate: Fate = Fate.ACCEPTED
     reason: str | None = None
     is_at_end: bool = False  # of the input
+    source: str | None = None
+    """The input it came from, where each has lines of its own."""
 
     @property
     def step_name(self) -> str:
         """What the step is called in the picture."""
-        return _step_name(self.step, self.is_at_end)
+        return step_name(self.step, self.is_at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ class PlayedFiring:
     @property
     def step_name(self) -> str:
         """What the step is called in the picture."""
-        return _step_name(self.step, self.is_at_end)
+        return step_name(self.step, self.is_at_end)
 
 
 @dataclass(slots=True)
@@ -127,6 +133,8 @@ class Played:
     arrivals: tuple[PlayedArrival, ...]
     panes: tuple[PlayedPane, ...]
     moments: tuple[Moment, ...]
+    inputs: tuple[str, ...] = ()
+    """Those whose records have lines of their own: of a cogroup."""
 
     @property
     def keys(self) -> list[Key]:
@@ -144,10 +152,12 @@ def played_of(
     ends: bool = True,
     windows: WindowSpec | None = None,
     intakes: Mapping[str, Intake] | None = None,
+    inputs: tuple[str, ...] = (),
 ) -> Played:
     """Run `steps` through the engine, then the end of the input unless `ends` is false.
 
-    What takes the firings of `windows` apart is run with them as one. `intakes` are those of the records.
+    What takes the firings of `windows` apart is run with them as one. `intakes` are those of the records; `inputs`
+    are those that have lines of their own.
 
     >>> from fanlight.model.aggregates import count
     >>> from fanlight.model.windows.tumbling import tumbling
@@ -155,7 +165,7 @@ def played_of(
     >>> [(pane.window.start, pane.firings[-1].values) for pane in played_of(spec, [{"ts": 3}, {"ts": 14}]).panes]
     [(0, {'n': 1}), (10, {'n': 1})]
     """
-    run = _Run(spec, clock, schema, windows, intakes)
+    run = _Run(spec, clock, schema, windows, intakes, inputs)
     for step in steps:
         run.take(step if isinstance(step, TimelineStep) else TimelineStep(step))
     if ends and not run.has_ended:
@@ -173,9 +183,11 @@ class _Run:
         schema: pa.Schema | None,
         windows: WindowSpec | None,
         intakes: Mapping[str, Intake] | None,
+        inputs: tuple[str, ...],
     ) -> None:
         self._last = spec
         self._spec = windows or spec
+        self._inputs = inputs
         self._clock = clock
         self._schema = schema
         self._operator: StandaloneOperator[StreamSpec] | WindowsAndAfter = (
@@ -221,14 +233,16 @@ class _Run:
         if isinstance(self._spec, UniqueSpec):
             self._note_duplicates()
         arrivals = tuple(self._with_lateness(arrival, panes) for arrival in self._arrivals)
-        return Played(self._last, arrivals, panes, tuple(self._moments))
+        return Played(self._last, arrivals, panes, tuple(self._moments), self._inputs)
 
     def _note_arrivals(self, number: int, batch: pa.RecordBatch, watermark: Timestamp, *, is_end: bool) -> None:
         rows = batch.to_pylist()
         keys = [tuple(row[name] for name in self._spec.keys) for row in rows]
         places = self._places(batch, keys, watermark)
         for row, key, time in zip(rows, keys, places, strict=True):
-            self._arrivals.append(PlayedArrival(number, key, time, row, is_at_end=is_end))
+            source = row.pop(INPUT) if self._inputs else None
+            own = {name: row[name] for name in row if source is None or is_of(name, source, self._spec.keys)}
+            self._arrivals.append(PlayedArrival(number, key, time, own, is_at_end=is_end, source=source))
 
     def _places(self, batch: pa.RecordBatch, keys: list[Key], watermark: Timestamp) -> list[Timestamp | None]:
         """Where the records lie on the axis of the windows."""
@@ -294,7 +308,7 @@ class _Run:
         if isinstance(self._spec, RecentSpec) and row[self._spec.op] in (Op.RETRACT.code, Op.DELETE.code):
             stands = next(at for at, firing in enumerate(pane.firings) if not firing.is_taken_back)
             pane.firings[stands] = replace(
-                pane.firings[stands], values={"until step": _step_name(number, is_end)}, is_taken_back=True
+                pane.firings[stands], values={"until step": step_name(number, is_end)}, is_taken_back=True
             )
             return
         pane.firings.append(PlayedFiring(number, Timing.ON_TIME, {}, is_end))
@@ -357,7 +371,8 @@ class _Run:
         return replace(arrival, fate=Fate.LATE) if is_late else arrival
 
 
-def _step_name(step: int, is_at_end: bool) -> str:
+def step_name(step: int, is_at_end: bool) -> str:
+    """What a step is called in a picture."""
     return "end" if is_at_end else str(step)
 
 

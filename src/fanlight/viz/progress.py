@@ -13,7 +13,8 @@ from fanlight.viz.svg import Canvas, number
 
 _LINE = 16.0
 _TALLEST = 480.0
-_ARROW = 6.0
+ARROW = 6.0
+"""How long the arrow at the end of time is."""
 
 
 class StepLines:
@@ -22,9 +23,7 @@ class StepLines:
     def __init__(self, played: Played, axis: Axis) -> None:
         self._played = played
         self._axis = axis
-        count = len(played.moments)
-        self._line = min(_LINE, _TALLEST / max(count, 1))
-        self._named_every = -(-_LINE // self._line)
+        self._line, self._named_every = step_height(len(played.moments))
 
     @property
     def height(self) -> float:
@@ -59,8 +58,8 @@ class StepLines:
             x, y = self._x(moment), self._y(top, moment.step)
             with canvas.group(self._tooltip(moment)):
                 if moment.is_end:
-                    back = x - _ARROW
-                    draw_polygon(canvas, "reached", (x + 1, y), (back, y - _ARROW), (back, y + _ARROW))
+                    back = x - ARROW
+                    draw_polygon(canvas, "reached", (x + 1, y), (back, y - ARROW), (back, y + ARROW))
                 else:
                     canvas.draw("rect", class_="reached", x=x - 2, y=y - 5, width=4.0, height=10.0)
 
@@ -77,6 +76,12 @@ class StepLines:
             has_windows = isinstance(self._played.spec, WindowSpec)
             return f"the input ends: every {'window closes' if has_windows else 'row that waits leaves'}"
         return f"after step {moment.step} the watermark is {self._axis.text(moment.watermark)}"
+
+
+def step_height(steps: int) -> tuple[float, float]:
+    """How high the row of each step is, and every how many of them have room for a name."""
+    line = min(_LINE, _TALLEST / max(steps, 1))
+    return line, -(-_LINE // line)
 
 
 def has_watermark(played: Played) -> bool:

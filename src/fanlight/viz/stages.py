@@ -25,8 +25,8 @@ from fanlight.model.time.watermarks import Several
 from fanlight.operators.handover import Handover
 from fanlight.viz.axis import Axis, axis_over
 from fanlight.viz.lanes import gutter
-from fanlight.viz.legend import Legend
-from fanlight.viz.panel import MARGIN, WIDTH, Panel, times_of
+from fanlight.viz.legend import Legend, meanings_of
+from fanlight.viz.panel import MARGIN, WIDTH, panel_of, times_of
 from fanlight.viz.played import Played, TimelineStep, played_of
 from fanlight.viz.style import STYLE
 from fanlight.viz.svg import Canvas
@@ -116,8 +116,8 @@ def _records(handover: Handover, operator: StandaloneOperator[Any]) -> pa.Record
 
 def _drawn(plays: Sequence[Played], title: str) -> str:
     left, right = MARGIN, WIDTH - MARGIN
-    panels = [Panel(played, _axis(played, plays)) for played in plays]
-    legend = Legend(plays, left, right)
+    panels = [panel_of(played, _axis(played, plays)) for played in plays]
+    legend = Legend([meaning for played in plays for meaning in meanings_of(played)], left, right)
     height = _HEAD + sum(_NAME + panel.height + _BETWEEN for panel in panels) + legend.height + 12
     canvas = Canvas()
     canvas.draw("rect", class_="ground", x=0.0, y=0.0, width=WIDTH, height=height, rx=6.0)

@@ -20,19 +20,20 @@ import pyarrow as pa
 
 from fanlight.embedded.sources import Records
 from fanlight.errors import SpecError
+from fanlight.model.join.sided import SidedSpec
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.viz.after_windows import AFTER_WINDOWS
 from fanlight.viz.axis import axis_over
+from fanlight.viz.frame import framed
+from fanlight.viz.joins.picture import join_picture
 from fanlight.viz.lanes import gutter
-from fanlight.viz.legend import Legend
+from fanlight.viz.legend import meanings_of
+from fanlight.viz.merged import merged_inputs
 from fanlight.viz.own_run import RunsItself, own_run
-from fanlight.viz.panel import MARGIN, WIDTH, Panel, times_of
+from fanlight.viz.panel import MARGIN, WIDTH, panel_of, times_of
 from fanlight.viz.played import Played, TimelineStep, played_of
-from fanlight.viz.style import STYLE
-from fanlight.viz.svg import Canvas
 from fanlight.viz.words import described
-
-_HEAD = 74.0
 
 
 class Pipeline(Protocol):
@@ -54,7 +55,8 @@ def timeline(
     """An SVG document that shows what the engine makes of `steps`; the same input gives the same bytes.
 
     Without `steps` it is the pipeline's own run: its source is read from the start, and its bundles are the steps; of
-    several stages, the last. A source that can be read once is gone after it.
+    several stages, the last. A source that can be read once is gone after it. Of a join it is always its own run, with
+    a lane for each side and a line for each match.
 
     Otherwise a step is a bundle of records (one dict is a bundle of one), or a `TimelineStep` that moves the watermark
     or the clock as well. `clock` names a column of arrival times, as in `stream`. After the last step the input ends,
@@ -74,6 +76,18 @@ def timeline(
     coming: Iterable[TimelineStep | Records]
     if steps is None and isinstance(pipeline, StreamSpec):
         raise SpecError("timeline: a spec has no records of its own. Give it steps, as in timeline(spec, [{…}, {…}]).")
+    if isinstance(spec, JoinSpec):
+        if steps is not None:
+            raise SpecError(
+                "timeline: a join has two inputs, and a step does not say of which its records are. Leave the steps "
+                "out: then it is the join's own run. Declare the join over lists of these records, with rows=1."
+            )
+        return join_picture(cast("RunsItself", pipeline), title)
+    if isinstance(spec, SidedSpec):
+        raise SpecError(
+            f"timeline: a picture has two lanes, and this join has {len(spec.sides)} inputs. Draw it two by two, as in "
+            "timeline(orders.join(payments, …))."
+        )
     if isinstance(spec, AFTER_WINDOWS):
         windows = _windows_before(pipeline)
         if steps is None:
@@ -83,7 +97,7 @@ def timeline(
             coming = steps
         return drawn(played_of(spec, coming, **said), title or described(spec))
     drawn_as, coming = (spec, steps) if steps is not None else own_run(cast("RunsItself", pipeline))
-    played = replace(played_of(drawn_as, coming, **said), spec=spec)
+    played = replace(played_of(drawn_as, coming, inputs=merged_inputs(spec), **said), spec=spec)
     return drawn(played, title or described(spec))
 
 
@@ -101,13 +115,5 @@ def _windows_before(pipeline: object) -> Any:
 def drawn(played: Played, title: str) -> str:
     """The picture of a run."""
     left, right = MARGIN, WIDTH - MARGIN
-    panel = Panel(played, axis_over(played.spec, times_of(played), left + gutter(played), right))
-    legend = Legend([played], left, right)
-    height = _HEAD + panel.height + 8 + legend.height + 12
-    canvas = Canvas()
-    canvas.draw("rect", class_="ground", x=0.0, y=0.0, width=WIDTH, height=height, rx=6.0)
-    canvas.draw("text", title, class_="title", x=left, y=34.0)
-    canvas.draw("text", described(played.spec), class_="faint", x=left, y=56.0)
-    panel.draw(canvas, _HEAD)
-    legend.draw(canvas, _HEAD + panel.height + 8)
-    return canvas.document(WIDTH, height, title, panel.told, STYLE)
+    panel = panel_of(played, axis_over(played.spec, times_of(played), left + gutter(played), right))
+    return framed(panel, meanings_of(played), title, described(played.spec))

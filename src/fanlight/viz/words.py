@@ -9,9 +9,15 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from fanlight.model.cogroup import CogroupSpec
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation
+from fanlight.model.join.aggregated import AggregatedJoinSpec
+from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
+from fanlight.model.join.interval import Interval
+from fanlight.model.join.sides import JoinType
+from fanlight.model.join.spec import JoinSpec
 from fanlight.model.over.spec import OverSpec
 from fanlight.model.over.windowed import WindowedOverSpec
 from fanlight.model.recent import RecentSpec
@@ -27,6 +33,7 @@ from fanlight.model.unique import UniqueSpec
 from fanlight.model.windows.counting import Counting
 from fanlight.model.windows.global_window import Global
 from fanlight.model.windows.session import Session
+from fanlight.viz.merged import merged_inputs
 
 _LONGEST = 48
 _LONGEST_KEY = 16
@@ -42,7 +49,12 @@ def described(spec: StreamSpec) -> str:
     """
     if isinstance(spec, TopSpec | FillSpec):
         return f"{described(spec.windows)}, {_kind(spec)}"
-    said = [_kind(spec)]
+    if isinstance(spec, JoinSpec):
+        return joined_words(spec)
+    inputs = " and ".join(merged_inputs(spec))
+    said = [*([f"cogroup of {inputs}"] if inputs else []), _kind(spec)]
+    if isinstance(spec, CogroupSpec):
+        said.append(f"needs {' and '.join(spec.needs)}")
     if isinstance(spec, WindowSpec) and spec.lateness.micros:
         said.append(f"lateness {spec.lateness}")
     if isinstance(spec.watermark, BoundedDisorder) and spec.watermark.delay.micros:
@@ -92,8 +104,23 @@ def _value(value: Any) -> str:
     return str(value)
 
 
+def joined_words(spec: JoinSpec) -> str:
+    """What a join asks for, in one line."""
+    match: Any = getattr(spec, "match", None)
+    if isinstance(match, Interval):
+        closed = "" if match.closed == "both" else f", closed={match.closed}"
+        match = f"interval({match.lower}, {match.upper}{closed})"
+    mode = getattr(spec, "mode", EmissionMode.ON_CLOSE)
+    is_implied = mode is (EmissionMode.EAGER if spec.how is JoinType.INNER else EmissionMode.ON_CLOSE)
+    aggregated = ", aggregates of the matches" if isinstance(spec, AggregatedJoinSpec) else ""
+    said = [f"{spec.how.value} join of {spec.left.name} and {spec.right.name}", f"{spelled(match)}{aggregated}"]
+    said += [] if is_implied or aggregated or isinstance(spec, AsOfJoinSpec) else [mode.value]
+    said += [f"lateness {spec.lateness}"] if spec.lateness.micros else []
+    return ", ".join(said)
+
+
 def _firing(spec: WindowSpec) -> list[str]:
-    trigger = [] if spec.trigger == AtWatermark() else [_spelled(spec.trigger)]
+    trigger = [] if spec.trigger == AtWatermark() else [spelled(spec.trigger)]
     return trigger if spec.accumulation is Accumulation.ACCUMULATING else [*trigger, spec.accumulation.value]
 
 
@@ -106,7 +133,7 @@ def _kind(spec: StreamSpec) -> str:
         kept = "" if spec.retention is None else f", retention {spec.retention}"
         return frames if spec.mode is EmissionMode.ON_CLOSE else f"{frames}, {spec.mode.value}{kept}"
     if isinstance(spec, WindowedOverSpec):
-        return f"{_spelled(spec.window)}, over its rows {dict(spec.told)['order']}"
+        return f"{spelled(spec.window)}, over its rows {dict(spec.told)['order']}"
     if isinstance(spec, TopSpec):
         return f"top({spec.first.n}, by {', '.join(one.column for one in spec.first.order)})"
     if isinstance(spec, FillSpec):
@@ -123,20 +150,20 @@ def _kind(spec: StreamSpec) -> str:
         return f"tuple_session({kind.gap.micros - 1})"
     if isinstance(kind, Global):
         return "global_window()"
-    return _spelled(kind)
+    return spelled(kind)
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     """A value of the model as its constructor is called; what is left to the default is left out."""
     if isinstance(value, Duration):
         return str(value)
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, tuple):
-        return ", ".join(_spelled(part) for part in value)
+        return ", ".join(spelled(part) for part in value)
     if callable(value) and not is_dataclass(value):
         return str(getattr(value, "__name__", value))
-    if not is_dataclass(value) or isinstance(value, type):
+    if not is_dataclass(value) or isinstance(value, type | AsOf):
         return str(value)
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value).__name__).lower()
     said = []
@@ -146,5 +173,5 @@ def _spelled(value: Any) -> str:
         is_implied = part is TimeDomain.ARRIVAL or (isinstance(value, Counting) and place == 1 and part == value.size)
         if part != default and not is_implied:
             is_named = place > 0 or isinstance(value, AtWatermark)
-            said.append(f"{field.name}={_spelled(part)}" if is_named else _spelled(part))
+            said.append(f"{field.name}={spelled(part)}" if is_named else spelled(part))
     return f"{word}({', '.join(said)})"

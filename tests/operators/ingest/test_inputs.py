@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,19 @@ class TestIdle:
         assert watermarks.current == 20
         watermarks.tick(1_000)
         assert watermarks.current == 60
+
+    def test_an_input_that_must_be_ready_is_not_idle_and_says_nothing_before(self) -> None:
+        """It counts from 40 on, and is idle 50 after it has said that, as any other."""
+        rule = replace(several({"L": disorder(0), "R": disorder(0)}, idle=Duration(50)), ready=(("R", 40),))
+        watermarks = Watermarks(rule)
+        watermarks.observe("L", 60, 100)
+        watermarks.observe("R", 20, 100)
+        watermarks.observe("L", 90, 200)
+        assert (watermarks.current, watermarks.by_input()["R"]) == (START_OF_TIME, START_OF_TIME)
+        watermarks.observe("R", 40, 210)
+        assert (watermarks.current, watermarks.by_input()["R"]) == (40, 40)
+        watermarks.observe("L", 100, 260)
+        assert watermarks.current == 100
 
     def test_if_all_are_idle_that_never_spoke_the_watermark_stays(self) -> None:
         watermarks = Watermarks(several({"L": Explicit(), "R": Explicit()}, idle=Duration(50)))

@@ -12,8 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fanlight.kernels.grouping.groups import Ints
+from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.search_key_time import first_rows, in_line, searched
+
+_NEXT = 3
+"""How many rows a range looks at one by one, before its end is searched."""
+_LONGEST = 2**63 - 1
 
 
 def matches(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
@@ -27,13 +31,51 @@ def matches(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[
     >>> [part.tolist() for part in pairs]
     [[0, 0], [1, 2]]
     """
+    return ranges(codes, times, of, low, high).spread()
+
+
+class Ranges(NamedTuple):
+    """Ranges of rows that were looked for; some may be empty."""
+
+    hits: Ints
+    """Who looks for each."""
+    first: Ints
+    counts: Ints
+
+    def spread(self) -> tuple[Ints, Ints]:
+        """All pairs of who looks and a row that is found."""
+        ends = np.cumsum(self.counts)
+        rows = np.repeat(self.first - (ends - self.counts), self.counts) + np.arange(ends[-1] if len(ends) else 0)
+        return np.repeat(self.hits, self.counts), rows
+
+    def where(self, mask: Bools) -> Ranges:
+        """These ranges, as far as `mask` keeps them."""
+        return self if mask.all() else Ranges(self.hits[mask], self.first[mask], self.counts[mask])
+
+    def covers(self, rows: int) -> Bools:
+        """Which of so many rows are in any of them. No pairs are made where these are more than the rows.
+
+        >>> Ranges(np.arange(3), np.array([1, 2, 2]), np.array([2, 2, 0])).covers(5).tolist()
+        [False, True, True, True, False]
+        """
+        if self.counts.sum() < rows:
+            covered = np.zeros(rows, np.bool_)
+            covered[self.spread()[1]] = True
+            return covered
+        begin, end = (np.bincount(places, minlength=rows + 1) for places in (self.first, self.first + self.counts))
+        return np.cumsum(begin - end)[:rows] > 0
+
+
+def ranges(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> Ranges:
+    """The rows of key `of[i]` from `low[i]` to `high[i]`, both inside; `matches` says how they are sorted.
+
+    >>> ranges(np.array([1, 1, 1, 7]), np.array([3, 5, 9, 5]), np.array([1]), np.array([4]), np.array([10])).counts
+    array([2])
+    """
     if not len(codes) or not len(of):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return Ranges(*(np.zeros(0, np.int64) for _ in range(3)))
     hits, first, after = _ranges(codes, times, of, low, high + 1)
-    counts = after - first
-    ends = np.cumsum(counts)
-    rows = np.repeat(first - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
-    return np.repeat(hits, counts), rows
+    return Ranges(hits, first, after - first)
 
 
 def _ranges(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
@@ -41,11 +83,32 @@ def _ranges(codes: Ints, times: Ints, of: Ints, low: Ints, high: Ints) -> tuple[
     lines = in_line((codes, times), (of, low), (of, high))
     if lines is not None:
         line, from_, to = lines
-        return np.arange(len(of)), searched(line, from_), searched(line, to)
+        first = searched(line, from_)
+        return np.arange(len(of)), first, ends_of(line, first, to)
     # Codes are too far apart to stand in one line with times, as hashes are: then keys are counted.
     numbers, hits, wanted = common_keys(codes, of)
     first = first_rows(numbers, times, wanted, low[hits])
     return hits, first, first_rows(numbers, times, wanted, high[hits])
+
+
+def ends_of(line: Ints, first: Ints, to: Ints) -> Ints:
+    """The row after the last one that is less than `to[i]`, from `first[i]` on.
+
+    Most ranges have few rows, so each looks at its next rows first; those that have more are searched.
+
+    >>> ends_of(np.array([1, 3, 5, 5, 8]), np.array([0, 1, 4]), np.array([1, 6, 9])).tolist()
+    [0, 4, 5]
+    """
+    ends = first.copy()
+    padded = np.append(line, _LONGEST)
+    open_ = np.flatnonzero(padded[first] < to)
+    for _ in range(_NEXT):
+        if not len(open_):
+            return ends
+        ends[open_] += 1
+        open_ = open_[padded[ends[open_]] < to[open_]]
+    ends[open_] = searched(line, to[open_])
+    return ends
 
 
 class CommonKeys(NamedTuple):

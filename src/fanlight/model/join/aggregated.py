@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fanlight.errors import SpecError
 from fanlight.model.aggregates.aggregate import Aggregate
@@ -12,6 +12,8 @@ from fanlight.model.join.interval import Interval, IntervalJoinSpec
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side, Stamp
 from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
 from fanlight.model.time.duration import ZERO, Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
@@ -21,7 +23,7 @@ Aggregates = tuple[tuple[str, Aggregate], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AggregatedJoinSpec(JoinSpec):
+class AggregatedJoinSpec(SpreadJoinSpec):
     """The declaration of an aggregating join: two inputs, what matches, and what is computed of the matches.
 
     >>> import fanlight as fl
@@ -44,6 +46,7 @@ class AggregatedJoinSpec(JoinSpec):
     where: Where | None = None
     mode: EmissionMode = EmissionMode.ON_CLOSE
     stamp: Stamp | None = "left"
+    spread: Duration | None = field(default=None, metadata=LATER)
 
     @staticmethod
     def of(joined: JoinSpec, aggregates: Mapping[str, Aggregate]) -> AggregatedJoinSpec:
@@ -63,7 +66,9 @@ class AggregatedJoinSpec(JoinSpec):
         if joined.mode is EmissionMode.RETRACTING:
             raise SpecError("agg: aggregates of matches leave once, when they are complete. Leave retracting() out.")
         about = joined.how, joined.lateness, joined.watermark, joined.ahead, joined.where
-        return AggregatedJoinSpec(joined.left, joined.right, joined.match, tuple(aggregates.items()), *about)
+        given = tuple(aggregates.items())
+        spec = AggregatedJoinSpec(joined.left, joined.right, joined.match, given, *about)
+        return replace(spec, spread=joined.spread)
 
     def __post_init__(self) -> None:
         if self.how not in (JoinType.INNER, JoinType.LEFT):
@@ -73,6 +78,7 @@ class AggregatedJoinSpec(JoinSpec):
             )
         self.require_sides()
         self.require_least("aggregates")
+        self.require_spread()
         if self.mode is not EmissionMode.ON_CLOSE:
             raise SpecError(
                 f"agg: a match may come until a left row is complete, so its aggregates are not {self.mode.value}. "
@@ -126,6 +132,7 @@ class AggregatedJoinSpec(JoinSpec):
             ("matches", str(self.match)),
             ("gives", f"{given} of the matches of each row; no pairs are made"),
             ("fires", "a row when nothing can match it any more, in the order of the left rows"),
+            *self.spread_told,
             ("keeps", f"the rows of both sides for {kept} and the delays: rate × ({kept} + delays)"),
         )
 

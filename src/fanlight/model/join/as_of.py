@@ -11,7 +11,8 @@ from fanlight.model.continuation import OP
 from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.interval import FARTHEST
 from fanlight.model.join.sides import JoinType, Side, Stamp
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
 from fanlight.model.retention import Retention
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
@@ -94,6 +95,11 @@ class AsOf:
         return min(self.tolerance, FARTHEST).micros
 
     @property
+    def least(self) -> int:
+        """How far after its left row a right row is at least, in microseconds: below zero, if it may be before it."""
+        return -self.reach if self.looks_back else 0
+
+    @property
     def most(self) -> int:
         """How far after its left row a right row may be, in microseconds."""
         return self.tolerance.micros if self.looks_ahead else 0
@@ -126,7 +132,7 @@ def as_of(
 
 
 @dataclass(frozen=True, slots=True)
-class AsOfJoinSpec(JoinSpec):
+class AsOfJoinSpec(SpreadJoinSpec):
     """The declaration of an as-of join: two inputs, which right row a left one gets, and which rows leave.
 
     >>> import fanlight as fl
@@ -149,6 +155,7 @@ class AsOfJoinSpec(JoinSpec):
     takes_changes: ClassVar[bool] = True
     """The right side may have changes: its rows are versions, and a delete ends one."""
     stamp: Stamp | None = "left"
+    spread: Duration | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         if self.how not in TYPES:
@@ -159,6 +166,7 @@ class AsOfJoinSpec(JoinSpec):
         self.require_sides()
         self.require_least("an as-of join")
         self.match.within(None)
+        self.require_spread()
         if self.mode is not EmissionMode.ON_CLOSE:
             raise SpecError(
                 f"join: a nearer right row may come until a left row is complete, so an as-of join is not "
@@ -209,6 +217,7 @@ class AsOfJoinSpec(JoinSpec):
             ("matches", f"the right row of its key that is {match}"),
             *condition,
             ("fires", f"a row when {when}, in the order of the left rows"),
+            *self.spread_told,
             ("keeps", self._keeps),
         )
 

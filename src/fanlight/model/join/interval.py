@@ -11,10 +11,10 @@ from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.kept import kept_told
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side, Stamp
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.spread import SpreadJoinSpec
+from fanlight.model.later import LATER
 from fanlight.model.preparation import Where
 from fanlight.model.retention import Retention
-from fanlight.model.stream_spec import LATER
 from fanlight.model.time.duration import ZERO, Duration, DurationLike
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME, Timestamp
 from fanlight.model.time.watermarks import Explicit, WatermarkStrategy
@@ -103,6 +103,10 @@ class Interval:
         return self.upper.micros - (self.closed in ("left", "neither"))
 
     def __str__(self) -> str:
+        return self.told("left", "right")
+
+    def told(self, left: str, right: str) -> str:
+        """It in words, of two sides that are called so."""
         opens, closes = (
             ("[" if self.closed in ("both", "left") else "("),
             ("]" if self.closed in ("both", "right") else ")"),
@@ -110,7 +114,7 @@ class Interval:
         lower, upper = (
             "forever" if abs(bound.micros) >= FARTHEST.micros else bound for bound in (self.lower, self.upper)
         )
-        return f"right time from left time in {opens}{'-' * (lower == 'forever')}{lower}, {upper}{closes}"
+        return f"{right} time from {left} time in {opens}{'-' * (lower == 'forever')}{lower}, {upper}{closes}"
 
 
 def interval(lower: DurationLike, upper: DurationLike, closed: Closed = "both") -> Interval:
@@ -134,7 +138,7 @@ def same_time() -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalJoinSpec(JoinSpec):
+class IntervalJoinSpec(SpreadJoinSpec):
     """The declaration of an interval join: two inputs, what matches, which rows leave, and when.
 
     >>> import fanlight as fl
@@ -156,6 +160,7 @@ class IntervalJoinSpec(JoinSpec):
     """How far ahead of the clock a time may be. None: as far as it likes."""
     semantics: JoinSemantics = field(default=JoinSemantics(), metadata=LATER)
     """The answers to what peers disagree on."""
+    spread: Duration | None = field(default=None, metadata=LATER)
 
     stamps: ClassVar[tuple[Stamp, ...]] = ("left", "right", "least", "greatest")
     takes_changes: ClassVar[bool] = True
@@ -163,6 +168,7 @@ class IntervalJoinSpec(JoinSpec):
     def __post_init__(self) -> None:
         self.require_sides()
         self.match.within(None)
+        self.require_spread()
         if self.semantics.takes_late and self.mode is not EmissionMode.EAGER:
             raise SpecError(
                 f"join: rows leave {self.mode.value}, and these answers take records that come behind the watermark, "
@@ -232,5 +238,6 @@ class IntervalJoinSpec(JoinSpec):
             ("fires", f"{when}{pads if self.how is not JoinType.INNER else ''}"),
             *((("late", "a record behind the watermark joins what is kept"),) if self.semantics.takes_late else ()),
             *gives,
+            *self.spread_told,
             ("keeps", keeps),
         )

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Literal
 
 from fanlight.model.changes import Changes
-from fanlight.model.stream_spec import LATER
+from fanlight.model.later import LATER
 from fanlight.model.time.unit import TimeUnit
 
 TIME = "time"
@@ -16,6 +16,10 @@ INPUT = "input"
 """The column that says of a record from which side it came."""
 TABLE_TIME = "table.time"
 """The column of times of a table that has none: all its rows are valid from the start of time. It is never shown."""
+COPY = "_fanlight_copy"
+"""The column that marks copies, where a join is spread: a row stands in a shard for its matches there, and is counted
+in another. Only shards of a join that is spread have it.
+"""
 KEY = "key."
 """What the columns of keys begin with, of either side: then comes the number of the key."""
 JOINED_TIME = "joined_time"

@@ -8,19 +8,14 @@ from typing import ClassVar
 from fanlight.errors import SpecError
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import OP, Continuation
-from fanlight.model.join.sides import BOTH, INPUT, JOINED_TIME, KEY, TABLE_TIME, TIME, JoinType, Side, Stamp
+from fanlight.model.join.sided import SidedSpec
+from fanlight.model.join.sides import BOTH, JOINED_TIME, TABLE_TIME, JoinType, Side, Stamp
 from fanlight.model.preparation import Where
-from fanlight.model.stream_spec import StreamSpec
-from fanlight.model.time.duration import Duration
-from fanlight.model.time.unit import TimeUnit
-from fanlight.model.time.watermarks import BoundedDisorder, Combine, Several
+from fanlight.model.time.watermarks import Combine, Several
 
 
-class JoinSpec(StreamSpec):
-    """The declaration of a join; each kind of match has a spec of its own.
-
-    The records of both sides come with their time in the column `TIME`, their keys in columns `KEY…`, and the record
-    itself as one struct, in a column called like its side; `Sided` prepares them so.
+class JoinSpec(SidedSpec):
+    """The declaration of a join of two inputs; each kind of match has a spec of its own.
 
     >>> import fanlight as fl
     >>> orders, paid = (fl.stream([], time="ts", unit="s", name=name) for name in ("o", "p"))
@@ -35,16 +30,17 @@ class JoinSpec(StreamSpec):
     how: JoinType
     where: Where | None
     """A condition over the joined columns that a pair must meet."""
-    lateness: Duration
-    """How far behind the watermark of its own input a record may be."""
     stamp: Stamp | None
     """Whose time is the time of a joined row; None if it has none."""
-    goes_by_input: ClassVar[bool] = True
-    """A record is judged by the watermark of its own input, and waits for that of the other."""
     stamps: ClassVar[tuple[Stamp, ...]] = ("left", "right")
     """What its rows can be stamped with."""
     takes_changes: ClassVar[bool] = False
     """Whether its sides may have changes."""
+
+    @property
+    def sides(self) -> tuple[Side, ...]:  # type: ignore[override]
+        """The left side and the right one."""
+        return self.left, self.right
 
     def require_sides(self) -> None:
         """Refuse sides that cannot be told apart or compared, and watermarks that no join can go by."""
@@ -53,21 +49,13 @@ class JoinSpec(StreamSpec):
                 f"join: both sides are called {self.left.name!r}, so nobody could tell their columns apart. Give one "
                 "another name, as in stream(…, name='o')."
             )
-        for name in (self.left.name, self.right.name):
-            if name in (TIME, INPUT, OP) or name.startswith(KEY):
-                raise SpecError(
-                    f"join: a side is called {name!r}, as a column that every join has. Give it another name, as in "
-                    "stream(…, name='o')."
-                )
         if len(self.left.keys) != len(self.right.keys):
             raise SpecError(
                 f"join: the left side has {len(self.left.keys)} keys and the right side {len(self.right.keys)}, and "
                 "they are compared one by one. Say key_by(…) on both with as many columns, or on='id'."
             )
-        if self.lateness.is_forever or self.lateness.micros < 0:
-            raise SpecError(f"join: `lateness` ({self.lateness}) must be a duration from 0 up; rows are kept for it.")
+        self.require_inputs()
         self._require_stamp()
-        self._require_watermarks()
         for side in (self.left, self.right):
             if side.changes is not None:
                 self._require_takable(side, side.changes)
@@ -119,39 +107,6 @@ class JoinSpec(StreamSpec):
     @property
     def _or_both(self) -> str:
         return ", with 'least' or 'greatest' of those it has" if "least" in self.stamps else ""
-
-    def _require_watermarks(self) -> None:
-        if not isinstance(self.watermark, Several):
-            return
-        for name, strategy in self.watermark.inputs:
-            if isinstance(strategy, BoundedDisorder) and strategy.per_record:
-                raise SpecError(
-                    f"join: the watermark of {name!r} follows every single record, and the records of a join are "
-                    "judged by the bundle. Leave per_record out; bundles of one record are judged one by one."
-                )
-        names = tuple(name for name, _ in self.watermark.inputs)
-        if names != (self.right.name, self.left.name):
-            raise SpecError(f"join: the watermarks are of {names}, not of {self.right.name} and {self.left.name}.")
-
-    @property
-    def time(self) -> str:  # type: ignore[override]
-        """The column of times, of either side."""
-        return TIME
-
-    @property
-    def unit(self) -> TimeUnit:  # type: ignore[override]
-        """Times come as microseconds."""
-        return TimeUnit.MICROSECONDS
-
-    @property
-    def keys(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The columns of keys, of either side."""
-        return tuple(f"{KEY}{number}" for number in range(len(self.left.keys)))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The input columns that must be there from the start; those of a side get their types with its records."""
-        return (TIME,)
 
     @property
     def changes(self) -> Changes | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from fanlight.errors import SpecError
-from fanlight.model.stream_spec import LATER
+from fanlight.model.later import LATER
 from fanlight.model.time.duration import Duration, DurationLike
 
 

@@ -10,6 +10,7 @@ from fanlight.model.aggregates.aggregate import Aggregate
 from fanlight.model.changes import Changes
 from fanlight.model.continuation import OP, Continuation
 from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.later import LATER
 from fanlight.model.order_by import OrderBy as OrderBy
 from fanlight.model.order_by import desc as desc
 from fanlight.model.over.frame import Frame, SessionFrame
@@ -25,7 +26,7 @@ from fanlight.model.over.functions import (
     word_of,
 )
 from fanlight.model.over.modes import refusals
-from fanlight.model.stream_spec import LATER, StreamSpec
+from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.model.time.unit import TimeUnit

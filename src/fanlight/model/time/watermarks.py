@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from fanlight.errors import SpecError
 from fanlight.model.enum_word import choice
+from fanlight.model.later import LATER
 from fanlight.model.time.duration import Duration, DurationLike
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
 
@@ -69,13 +70,16 @@ class Several:
     """One watermark from several named inputs.
 
     With `MIN`, nothing is said before every input has spoken, unless `initial` gives those that have not a
-    value. An input silent for `idle` of clock time stops holding the others back until it speaks again.
+    value. An input silent for `idle` of clock time stops holding the others back until it speaks again. One that must
+    be `ready` counts as one that has said nothing, and is never idle, before its own watermark has reached a time.
     """
 
     inputs: tuple[tuple[str, Explicit | BoundedDisorder | FixedDistance], ...]
     combine: Combine = Combine.MIN
     idle: Duration | None = None
     initial: Timestamp = START_OF_TIME
+    ready: tuple[tuple[str, Timestamp], ...] = field(default=(), metadata=LATER)
+    """The time that the watermark of an input must have reached before it counts."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.inputs]
@@ -83,6 +87,13 @@ class Several:
             raise SpecError(f"Several: `inputs` ({', '.join(names) or 'none'}) must be distinct names, at least one.")
         if self.idle is not None and self.idle.micros <= 0:
             raise SpecError(f"Several: `idle` ({self.idle}) must be above zero. Leave it out to wait forever.")
+        if not {name for name, _ in self.ready} <= set(names):
+            raise SpecError(f"Several: `ready` ({self.ready}) must be about its inputs ({', '.join(names)}).")
+        if self.ready and self.combine is Combine.MAX:
+            raise SpecError(
+                "Several: with `ready` the others wait for an input, and with the greatest watermark nobody waits. Use "
+                "the least."
+            )
 
 
 WatermarkStrategy = Explicit | BoundedDisorder | FixedDistance | Several

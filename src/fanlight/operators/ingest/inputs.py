@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 
 from fanlight.errors import EngineError, StateError
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp, TimestampLike, timestamp
-from fanlight.model.time.watermarks import (
-    BoundedDisorder,
-    Combine,
-    Explicit,
-    FixedDistance,
-    Several,
-    WatermarkStrategy,
-)
+from fanlight.model.time.watermarks import BoundedDisorder, Combine, Explicit, FixedDistance, Several, WatermarkStrategy
 from fanlight.operators.ingest.conform import CheckedBatch
 
 Offsets = int | Sequence[int] | NDArray[np.int64] | None
@@ -218,6 +211,7 @@ class Watermarks:
         self._named = isinstance(strategy, Several)
         self._rule = strategy if isinstance(strategy, Several) else _alone(strategy)
         self._strategies = dict(self._rule.inputs)
+        self._ready = dict(self._rule.ready)
         self._inputs = {name: _Input() for name in self._strategies}
         self._clock: Timestamp | None = None
         self._reached = self._rule.initial
@@ -238,8 +232,8 @@ class Watermarks:
             self._since = dict.fromkeys(self._inputs, END_OF_TIME)
             return dict(self._since)
         together, active = self.current, self._active()
-        for name, entry in self._inputs.items():
-            own = START_OF_TIME if entry.watermark is None else entry.watermark
+        for name in self._inputs:
+            own = START_OF_TIME if (told := self._told(name)) is None else told
             follows = self._rule.combine is Combine.MIN and name not in active
             reached = max(own, together) if follows and own != END_OF_TIME else own
             self._since[name] = max(self._since.get(name, START_OF_TIME), reached)
@@ -357,8 +351,14 @@ class Watermarks:
         going = self._going()
         if self._rule.idle is None or self._clock is None:
             return going
-        silent_since = self._clock - self._rule.idle.micros
-        return [name for name in going if (heard := self._inputs[name].heard) is None or heard > silent_since]
+        since = self._clock - self._rule.idle.micros
+        awaited = [name for name in self._ready if self._told(name) is None]
+        return [n for n in going if n in awaited or (heard := self._inputs[n].heard) is None or heard > since]
+
+    def _told(self, name: str) -> Timestamp | None:
+        """The watermark of an input; None before it counts."""
+        reached = self._inputs[name].watermark
+        return reached if reached is not None and reached >= self._ready.get(name, START_OF_TIME) else None
 
     def _going(self) -> list[str]:
         """The inputs that have not ended. Where the greatest counts, one at the end of time is the greatest."""
@@ -370,9 +370,9 @@ class Watermarks:
         """The combined watermark of these inputs; if all are idle, the greatest that one of them has said."""
         if not names:
             going = self._going()
-            told = [one for name in going if (one := self._inputs[name].watermark) is not None]
+            told = [one for name in going if (one := self._told(name)) is not None]
             return max(told, default=self._reached) if going else END_OF_TIME
-        said = [self._inputs[name].watermark for name in names]
+        said = [self._told(name) for name in names]
         together = max if self._rule.combine is Combine.MAX else min
         return together(self._rule.initial if watermark is None else watermark for watermark in said)
 

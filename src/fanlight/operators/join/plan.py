@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,18 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fanlight.errors import InputError, SpecError
+from fanlight.errors import InputError
 from fanlight.kernels.grouping.groups import Bools, Ints, check_key
 from fanlight.kernels.join.equal_keys import equal, equal_at
-from fanlight.kernels.plain_type import plain_type
 from fanlight.kernels.row_hashes import row_hashes
 from fanlight.model.join.sides import BOTH, JOINED_TIME, Side, Stamp
 from fanlight.model.join.spec import JoinSpec
-from fanlight.model.preparation import text_of
 from fanlight.operators.ingest.columns import plain
 from fanlight.operators.ingest.conform import is_alike
-from fanlight.operators.ingest.expressions import Evaluator
 from fanlight.operators.join.changed_log import require_told_apart
+from fanlight.operators.join.condition import JoinCondition
 from fanlight.operators.join.side_log import SideRows
 from fanlight.operators.sort.gather import require_movable
 
@@ -51,8 +50,8 @@ class RowPairs:
         """The pairs of all parts, one part after the other."""
         if len(parts) == 1:
             return parts[0]
-        lefts, left = _united([(part.lefts, part.left) for part in parts])
-        rights, right = _united([(part.rights, part.right) for part in parts])
+        lefts, left = united([(part.lefts, part.left) for part in parts])
+        rights, right = united([(part.rights, part.right) for part in parts])
         return RowPairs(lefts, rights, left, right)
 
 
@@ -77,17 +76,22 @@ class JoinPlan:
         left, right = (_own(schema, side) for side in (spec.left, spec.right))
         for field in [*left, *right]:
             require_movable(field.name, field.type)
-        for side, own_columns in ((spec.left, left), (spec.right, right)):
-            require_told_apart(own_columns, side)
+        for side, columns in ((spec.left, left), (spec.right, right)):
+            require_told_apart(columns, side)
         for own, other in zip(spec.left.keys, spec.right.keys, strict=True):
             if left and right:
                 _require_comparable(own, left.field(own).type, other, right.field(other).type)
         kinds = [schema.field(name).type for name in spec.keys]
         is_exact = not kinds or (len(kinds) == 1 and pa.types.is_integer(kinds[0]))
         plan = JoinPlan(spec, schema, left, right, _joined(spec, schema, left, right), is_exact)
-        if spec.where is not None and len(left) and len(right):
-            plan.require_condition()
+        if plan.condition is not None and len(left) and len(right):
+            plan.condition.require()
         return plan
+
+    @property
+    def sides(self) -> list[tuple[Side, pa.Schema]]:
+        """The sides, and the columns of each."""
+        return [(self.spec.left, self.left), (self.spec.right, self.right)]
 
     def codes(self, keys: list[pa.Array], rows: int) -> Ints:
         """The keys of rows as one number each; of a null key it may be that of another."""
@@ -101,10 +105,11 @@ class JoinPlan:
 
     def rows(self, pairs: RowPairs) -> pa.RecordBatch:
         """Joined rows."""
-        left = _taken(pairs.lefts, pairs.left)
+        left = taken(pairs.lefts, pairs.left)
         if self.spec.how.of_left_only:
             return pa.RecordBatch.from_arrays(left, schema=self.result)
-        right = dict(zip(self.right.names, _taken(pairs.rights, pairs.right), strict=True))
+        shown = self._read_on_right
+        right = dict(zip(shown, taken(pairs.rights, pairs.right, shown.values()), strict=True))
         if not self.left:
             left = [
                 right[other].cast(field.type) for other, field in zip(self.spec.right.keys, self.result, strict=False)
@@ -154,34 +159,9 @@ class JoinPlan:
         for these, those in zip(*sides, strict=True):
             if not self.is_exact or these.null_count or those.null_count:
                 fine &= equal_at(these, those, pairs.left, pairs.right)
-        return fine if self.spec.where is None else fine & self._condition(pairs)
-
-    def _condition(self, pairs: RowPairs) -> Bools:
-        assert self.spec.where is not None
-        text = self.spec.where.told
-        columns: dict[str, pa.Array] = {}
-        for called, (is_left, number) in self._readable.items():
-            if called in text:
-                rows, places = (pairs.lefts, pairs.left) if is_left else (pairs.rights, pairs.right)
-                columns[called] = plain(rows.columns[number]).take(pa.array(places))
-        (found,) = self._evaluator.columns(pa.RecordBatch.from_pydict(columns or {"": pa.nulls(len(pairs))}))
-        mask: Bools = found.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)
-        return mask
-
-    def require_condition(self) -> None:
-        """Refuse a condition that reads what is not there, or is neither true nor false."""
-        assert self.spec.where is not None
-        sides = {True: self.left, False: self.right}
-        fields = [
-            pa.field(called, plain_type(sides[is_left].field(number).type))
-            for called, (is_left, number) in self._readable.items()
-        ]
-        (kind,) = self._evaluator.types(pa.schema(fields))
-        if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-            raise SpecError(
-                f"join: `where` ({text_of(self.spec.where.expression)}) is of type {kind}, and a condition is true or "
-                f"false. Compare it with something, as in fl.col({fields[0].name!r}) > 0."
-            )
+        if self.condition is None:
+            return fine
+        return fine & self.condition.holds((pairs.lefts, pairs.rights), (pairs.left, pairs.right))
 
     @cached_property
     def result_with_op(self) -> pa.Schema:
@@ -196,23 +176,26 @@ class JoinPlan:
         return self.result.append(pa.field(self.spec.op, pa.string()))
 
     @cached_property
-    def _readable(self) -> dict[str, tuple[bool, int]]:
-        """What a condition can read: the joined columns, and those of each side by its name; whose, and which."""
-        spec, found = self.spec, {name: (True, number) for number, name in enumerate(self.left.names)}
-        for number, name in enumerate(self.right.names):
-            found.setdefault(spec.right_name(name, self.left.names), (False, number))
-        for side, schema in ((spec.left, self.left), (spec.right, self.right)):
-            for number, name in enumerate(schema.names):
-                found.setdefault(f"{side.name}.{name}", (side is spec.left, number))
-        return found
+    def _read_on_right(self) -> dict[str, int]:
+        """The columns of a right row that a joined row is made of, by name; its keys only where it may stand alone."""
+        spec = self.spec
+        needed = {*spec.right.keys} if spec.how.pads_right or not self.left else set()
+        return {
+            name: place for place, name in enumerate(self.right.names) if name in needed or name not in spec.unshown
+        }
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
-        assert self.spec.where is not None
-        return Evaluator("join: where", (("", self.spec.where.expression),))
+    def condition(self) -> JoinCondition | None:
+        """What a pair must meet besides."""
+        if self.spec.where is None:
+            return None
+        joined = {name: (0, number) for number, name in enumerate(self.left.names)}
+        for number, name in enumerate(self.right.names):
+            joined.setdefault(self.spec.right_name(name, self.left.names), (1, number))
+        return JoinCondition(self.spec.where, self.sides, joined)
 
 
-def _united(parts: list[tuple[SideRows, Ints]]) -> tuple[SideRows, Ints]:
+def united(parts: list[tuple[SideRows, Ints]]) -> tuple[SideRows, Ints]:
     """The rows of one side of several parts as one table, and the places there. Of many rows, those with a pair go in.
 
     Parts often have the same rows, which go in once.
@@ -247,8 +230,8 @@ def _joined(spec: JoinSpec, schema: pa.Schema, left: pa.Schema, right: pa.Schema
     """
     if spec.how.of_left_only:
         return left
-    taken = {spec.left.time, *spec.left.keys, *left.names}
-    others = [field.with_name(spec.right_name(field.name, taken)) for field in right if field.name not in spec.unshown]
+    known = {spec.left.time, *spec.left.keys, *left.names}
+    others = [field.with_name(spec.right_name(field.name, known)) for field in right if field.name not in spec.unshown]
     for key, own, other in zip(spec.keys, spec.left.keys, spec.right.keys, strict=True):
         if not right:
             continue
@@ -276,15 +259,16 @@ def _require_comparable(own: str, this: pa.DataType, other: str, that: pa.DataTy
         )
 
 
-def _taken(rows: SideRows, places: Ints) -> list[pa.Array]:
-    """The own columns of rows; null where a place is -1."""
+def taken(rows: SideRows, places: Ints, which: Iterable[int] | None = None) -> list[pa.Array]:
+    """Columns of rows, all of their own or some; null where a place is -1."""
+    columns = rows.columns if which is None else [rows.columns[place] for place in which]
     if len(places) and places.min() < 0:
         wanted = pa.array(np.maximum(places, 0), mask=places < 0)
         if not len(rows):
-            return [pa.nulls(len(places), column.type) for column in rows.columns]
+            return [pa.nulls(len(places), column.type) for column in columns]
     else:
         wanted = pa.array(places)
-    return [column.take(wanted) for column in rows.columns]
+    return [column.take(wanted) for column in columns]
 
 
 def _stamps(stamp: Stamp, pairs: RowPairs) -> pa.Array:

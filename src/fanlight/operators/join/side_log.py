@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.kernels.grouping.columnar import Columnar
-from fanlight.kernels.grouping.groups import Ints
+from fanlight.kernels.grouping.groups import Bools, Ints
 from fanlight.kernels.sort_key_time import sort_by_key_time
 from fanlight.model.time.timestamp import Timestamp
 from fanlight.operators.chunk_log import ChunkLog, in_one
@@ -36,7 +36,9 @@ class SideRows(Columnar):
         codes, times = self.codes, self.times
         if ((codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (times[1:] >= times[:-1]))).all():
             return self
-        return self.take(sort_by_key_time(codes, times).order)
+        order, codes, times = sort_by_key_time(codes, times)
+        places = pa.array(order)
+        return SideRows(times, self.came[order], codes, [column.take(places) for column in self.columns])
 
 
 class SideLog:
@@ -59,7 +61,7 @@ class SideLog:
         """Keep rows, which are sorted by key and time."""
         if not len(rows):
             return
-        latest = int(rows.times.max())
+        latest = self._place(rows)
         for part in reversed(self._log.slices.tolist()):
             (_, chunks) = self._log.read([part])
             size = sum(map(len, chunks))
@@ -80,7 +82,12 @@ class SideLog:
     def between(self, low: Timestamp, high: Timestamp) -> SideRows:
         """The rows from `low` up to, not including, `high`."""
         found = [rows.where((rows.times >= low) & (rows.times < high)) for rows in self.since(low)]
-        return SideRows.concat(found) if found else self._rows(in_one([], self._stored))
+        return SideRows.concat(found) if found else self.nothing()
+
+    @staticmethod
+    def _place(rows: SideRows) -> int:
+        """What a chunk of these rows is known by."""
+        return int(rows.times.max())
 
     def due(self, low: Timestamp, high: Timestamp) -> tuple[SideRows, Ints]:
         """Rows, and the places of those among them that are from `low` up to, not including, `high`.
@@ -91,7 +98,7 @@ class SideLog:
         inside = [(chunk.times >= low) & (chunk.times < high) for chunk in chunks]
         found = sum(map(np.count_nonzero, inside))
         if not found:
-            return self._rows(in_one([], self._stored)), np.zeros(0, np.int64)
+            return self.nothing(), np.zeros(0, np.int64)
         if 2 * found < sum(map(len, chunks)):
             chunks = [chunk.where(mask) for chunk, mask in zip(chunks, inside, strict=True)]
             return SideRows.concat(chunks), np.arange(found)
@@ -105,12 +112,22 @@ class SideLog:
     def drop(self, horizon: Timestamp) -> None:
         """Delete the rows before `horizon`, but for those in chunks that are mostly not."""
         self.retire(horizon)
+        self.keep(lambda rows: rows.times >= horizon)
+
+    def keep(self, stays: Callable[[SideRows], Bools]) -> None:
+        """Delete the rows that do not stay, but for those in chunks that mostly do."""
         for part in self._log.slices.tolist():
             _, chunks = self._log.read([part])
             rows = SideRows.concat([*map(self._rows, chunks)])
-            kept = rows.times >= horizon
-            if 2 * np.count_nonzero(kept) < len(rows):
+            kept = stays(rows)
+            if not kept.any():
+                self._log.retire([part])
+            elif 2 * np.count_nonzero(kept) < len(rows):
                 self._log.replace(part, self._chunk(rows.where(kept)))
+
+    def nothing(self) -> SideRows:
+        """No rows."""
+        return self._rows(in_one([], self._stored))
 
     def _chunk(self, rows: SideRows) -> pa.RecordBatch:
         numbers = [pa.array(one) for one in (rows.times, rows.came, rows.codes)]

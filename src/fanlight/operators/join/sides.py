@@ -30,6 +30,8 @@ class JoinOperator(Operator):
 
     sorts_left: ClassVar[bool] = True
     """Whether left rows are sorted by key and time when they come, because somebody looks for them so."""
+    unfound: ClassVar[Reason] = Reason.NO_SUCH_ROW
+    """What is said of a record that finds no place in the state, as a delete that finds no row."""
 
     def __init__(self, plan: JoinPlan, store: ChunkStore, books: Books) -> None:
         self._plan = plan
@@ -64,11 +66,11 @@ class JoinOperator(Operator):
             self._take_back(rights.gone, lefts.gone, progress)
         self._take(rights.fresh, lefts.fresh, progress)
         if rights.finds is None and lefts.finds is None:
-            return len(bundle)
+            return self._books.counted(bundle.batch)
         finds = np.ones(len(bundle), np.bool_)
         for mask, side in ((~of_left, rights), (of_left, lefts)):
             finds[mask] = True if side.finds is None else side.finds
-        self._books.reject(bundle.batch, ~finds, Reason.NO_SUCH_ROW, judged)
+        self._books.reject(bundle.batch, ~finds, self.unfound, judged)
         return int(np.count_nonzero(finds))
 
     def _faults(self, times: Ints, judged: Ints) -> dict[Reason, Bools]:
@@ -95,15 +97,7 @@ class JoinOperator(Operator):
     def _side(self, own: Bundle, came: Ints, *, left: bool) -> SideRows:
         """The rows of a side as they came, from the part of the bundle that it has."""
         plan = self._plan
-        whole = own.batch.column((plan.spec.left if left else plan.spec.right).name)
-        schema = plan.left if left else plan.right
-        columns = whole.flatten() if pa.types.is_struct(whole.type) else []
-        columns = [
-            column if column.type == field.type else column.cast(field.type)
-            for column, field in zip(columns, schema, strict=True)
-        ]
-        keys = [own.batch.column(name) for name in plan.spec.keys]
-        return SideRows(own.times, came, plan.codes(keys, len(own)), columns)
+        return rows_of_side(plan, own, came, *plan.sides[0 if left else 1])
 
     def _before(self, side: Side, progress: Progress) -> Timestamp:
         """The watermark that records of a side are judged by."""
@@ -157,6 +151,18 @@ def _parted(bundle: Bundle, came: Ints, of_left: Bools) -> tuple[list[Bundle], l
     if of_left[:rights].any():
         return [bundle.where(~of_left), bundle.where(of_left)], [came[~of_left], came[of_left]]
     return [bundle.part(0, rights), bundle.part(rights, len(bundle))], [came[:rights], came[rights:]]
+
+
+def rows_of_side(plan: JoinPlan, own: Bundle, came: Ints, side: Side, schema: pa.Schema) -> SideRows:
+    """The rows of a side as they came, from the part of the bundle that it has; `schema` are its columns."""
+    whole = own.batch.column(side.name)
+    columns = whole.flatten() if pa.types.is_struct(whole.type) else []
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    keys = [own.batch.column(name) for name in plan.spec.keys]
+    return SideRows(own.times, came, plan.codes(keys, len(own)), columns)
 
 
 def _log(store: ChunkStore, space: str, own: pa.Schema, side: Side) -> SideLog:

@@ -17,8 +17,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from fanlight.errors import InputError, StateError
+from fanlight.model.join.n_way import NWayJoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.spec import WindowSpec
+from fanlight.operators.join.n_way.plan import NWayPlan
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.stage_chain import room_prefix
 from fanlight.operators.window.plan import Plan
@@ -61,9 +64,16 @@ def inspect(
     state = reader.option("operatorId", operators[known.operator]).load(folder.text)
     chunks = _in_room(state.select("key.shard", "user_map_key.*", "user_map_value.payload"), known.room)
     said = (ids, batch, manifest)
-    if isinstance(spec, JoinSpec):
-        return JoinInspection(chunks, JoinPlan.bind(spec, schema), *said, by_key=known.by_key)
+    if isinstance(spec, SidedSpec):
+        return JoinInspection(chunks, _join_plan(spec, schema), *said, by_key=known.by_key)
     return Inspection(chunks, Plan.bind(spec, schema), *said, by_key=known.by_key)
+
+
+def _join_plan(spec: SidedSpec, schema: pa.Schema) -> JoinPlan | NWayPlan:
+    if isinstance(spec, NWayJoinSpec):
+        return NWayPlan.bind(spec, schema)
+    assert isinstance(spec, JoinSpec)  # of two sides
+    return JoinPlan.bind(spec, schema)
 
 
 class _Place(NamedTuple):
@@ -102,7 +112,7 @@ def _in_room(chunks: DataFrame, room: int) -> DataFrame:
 
 def _pipeline(
     folder: Folder, manifest: Manifest | None, pipeline: SparkRun | None, stage: int
-) -> tuple[WindowSpec | JoinSpec, pa.Schema, list[int]]:
+) -> tuple[WindowSpec | SidedSpec, pa.Schema, list[int]]:
     """The spec, the columns and the shards of a stage: as given, or as the manifest says."""
     if pipeline is not None:
         known: Stage | None = None if manifest is None else manifest.stages[stage - 1]

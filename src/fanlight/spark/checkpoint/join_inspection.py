@@ -1,4 +1,4 @@
-"""Read what a join keeps from a query's checkpoint: the rows of both sides, and how far each side has come."""
+"""Read what a join keeps from a query's checkpoint: the rows of each side, and how far each side has come."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from fanlight.errors import InputError
+from fanlight.model.join.sides import Side
 from fanlight.model.time.timestamp import TimestampLike
 from fanlight.operators.accounting import INPUT, MOMENT, moments
+from fanlight.operators.join.n_way.plan import NWayPlan
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.kept_rows import kept_rows
 from fanlight.operators.shard import Shard
 from fanlight.spark.checkpoint.inspected_stage import Inspection
+from fanlight.spark.spreading import without_copies
 
 _WATERMARKS = pa.schema({"shard": pa.int32(), INPUT: pa.string(), "watermark": MOMENT})
 
@@ -21,23 +24,28 @@ _WATERMARKS = pa.schema({"shard": pa.int32(), INPUT: pa.string(), "watermark": M
 class JoinInspection(Inspection):
     """The state of a join, as of one batch."""
 
-    plan: JoinPlan  # type: ignore[assignment]  # it reads another plan than that of windows
+    plan: JoinPlan | NWayPlan  # type: ignore[assignment]  # it reads another plan than that of windows
 
     def kept(self, side: str) -> DataFrame:
-        """The rows that are kept of one side: those that may still be matched, or wait to leave."""
+        """The rows that are kept of one side: those that may still be matched, or wait to leave; each once."""
         columns = {one.name: own for one, own in self.sides}
         if side not in columns:
             raise InputError(f"inspect: {side!r} is no side of this join. Use one of {', '.join(map(repr, columns))}.")
-        return self._read(self._chunks, columns[side], lambda shard, _: kept_rows(shard)[side])
+        plan, ids = self.plan, self._ids
+
+        def own(shard: Shard, name: int) -> pa.Table:
+            return without_copies(plan, side, kept_rows(shard)[side], ids, name)
+
+        return self._read(self._chunks, columns[side], own)
 
     def watermarks(self) -> DataFrame:
         """The watermark of each side in each shard."""
         return self._read(self._chunks, _WATERMARKS, _watermarks)
 
     @property
-    def sides(self) -> list[tuple[Any, pa.Schema]]:
+    def sides(self) -> list[tuple[Side, pa.Schema]]:
         """The sides of the join, and the columns of each."""
-        return [(self.plan.spec.left, self.plan.left), (self.plan.spec.right, self.plan.right)]
+        return self.plan.sides
 
     def windows(
         self, keys: Any = None, start: TimestampLike | None = None, end: TimestampLike | None = None
@@ -59,7 +67,7 @@ class JoinInspection(Inspection):
 
     def _refusal(self) -> InputError:
         sides = " or ".join(f"kept({one.name!r})" for one, _ in self.sides)
-        return InputError(f"inspect: a join keeps rows of two sides, no windows. Ask for {sides}.")
+        return InputError(f"inspect: a join keeps rows of its sides, no windows. Ask for {sides}.")
 
 
 def _watermarks(shard: Shard, name: int) -> pa.Table:

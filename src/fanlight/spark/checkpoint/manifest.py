@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fanlight.errors import InputError, StateError
-from fanlight.model.join.spec import JoinSpec
+from fanlight.model.join.sided import SidedSpec
 from fanlight.model.spec import WindowSpec
 from fanlight.model.spec_json import Document, from_document
 from fanlight.operators.fingerprint import FORMAT, Change, changes, fingerprint, refuse, require_readable
@@ -58,7 +58,7 @@ class Stage:
         arrow = base64.b64encode(run.bound.schema.serialize()).decode()
         return cls(known["spec"], known["input"], known["shards"], arrow, run.shares, run.placed_by_packer)
 
-    def looked_into(self) -> WindowSpec | JoinSpec:
+    def looked_into(self) -> WindowSpec | SidedSpec:
         """The spec; a `SpecError` where Python code is part of it, an `InputError` where nothing of it can be read."""
         return require_looked_into(from_document(self.spec))
 
@@ -168,9 +168,9 @@ def _damaged(where: str) -> StateError:
     )
 
 
-def require_looked_into(spec: object) -> WindowSpec | JoinSpec:
+def require_looked_into(spec: object) -> WindowSpec | SidedSpec:
     """The spec of a windowed aggregate or of a join; any other is refused: only these keep what can be looked into."""
-    if not isinstance(spec, WindowSpec | JoinSpec):
+    if not isinstance(spec, WindowSpec | SidedSpec):
         raise InputError(
             "inspect: this pipeline keeps no windows. Only windowed aggregates and joins can be looked into."
         )

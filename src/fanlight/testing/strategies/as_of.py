@@ -44,6 +44,7 @@ def as_of_pipelines(draw: DrawFn, *kinds: JoinType) -> AsOfPipeline:
     match = draw(as_of_matches())
     condition = None if match.is_unlimited else draw(st.sampled_from(CONDITIONS))
     idle = draw(st.one_of(st.none(), st.none(), st.integers(1, 3).map(Duration)))
+    ready = draw(st.one_of(st.just(()), st.just(()), st.integers(-2, 12).map(lambda time: ((RIGHT, time),))))
     versions = None
     if match.direction == "backward" and condition is None:
         versions = draw(st.sampled_from([None, None, Changes("op"), Changes("op", words=(("x", "-D"),))]))
@@ -54,7 +55,7 @@ def as_of_pipelines(draw: DrawFn, *kinds: JoinType) -> AsOfPipeline:
         draw(st.sampled_from(kinds or TYPES)),
         None if condition is None else Where(condition[0]),
         draw(st.sampled_from([0, 0, 0, 2, 5]).map(Duration)),
-        Several(((RIGHT, draw(strategies())), (LEFT, draw(strategies()))), Combine.MIN, idle),
+        Several(((RIGHT, draw(strategies())), (LEFT, draw(strategies()))), Combine.MIN, idle, ready=ready),
         draw(st.none() | st.integers(0, 20).map(Duration)),
     )
     return AsOfPipeline(spec, None if condition is None else condition[1], draw(scripts(spec)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -12,9 +12,11 @@ from fanlight.model.emission_mode import EmissionMode
 from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.join.window import MODES, SameWindow, WindowJoinSpec
 from fanlight.model.preparation import Where
+from fanlight.model.retention import Retention
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import Combine, Several
+from fanlight.model.windows.counting import Counting
 from fanlight.model.windows.cumulating import Cumulating
 from fanlight.model.windows.hopping import Hopping
 from fanlight.model.windows.kind import WindowKind
@@ -36,6 +38,18 @@ class WindowJoinPipeline:
 def sessions() -> SearchStrategy[WindowKind]:
     """Sessions of the records of both sides."""
     return st.builds(Session, st.integers(1, 7).map(Duration), touching=st.booleans())
+
+
+def counted_pipelines(*types: JoinType) -> SearchStrategy[WindowJoinPipeline]:
+    """A join by windows that count, of one of these types if any are said, and a script for it."""
+
+    def counting(pipeline: WindowJoinPipeline, size: int, kept: Retention) -> WindowJoinPipeline:
+        match = SameWindow(Counting(size, size))
+        spec = replace(pipeline.spec, match=match, retention=kept, lateness=Duration(0))
+        return replace(pipeline, spec=spec)
+
+    kept = st.builds(Retention, st.one_of(st.integers(0, 9).map(Duration), st.just(Duration.FOREVER)))
+    return st.builds(counting, pipelines(*types), st.integers(1, 4), kept)
 
 
 def kinds() -> SearchStrategy[WindowKind]:

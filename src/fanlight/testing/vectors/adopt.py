@@ -126,5 +126,5 @@ def _refuse_contradiction(row: Any) -> None:
 def _refuse_join(vector: Vector) -> None:
     """Raise the reason if the law has no answer that this case asks for."""
     join = vector.mapping("join")
-    if join.get("kind") not in ("interval", "equal_time", "equi", "window"):
+    if join.get("kind") not in ("interval", "equal_time", "equi", "window", "join_window"):
         raise NotAdoptedError(f"join: rows that match by {join.get('kind')} are not built yet")

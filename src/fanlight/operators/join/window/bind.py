@@ -16,6 +16,8 @@ from fanlight.operators.accounting import Books
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.columns import require_column
 from fanlight.operators.join.plan import JoinPlan
+from fanlight.operators.join.window.counting import COUNTED_FIELD, CountJoin
+from fanlight.operators.join.window.counting_eager import CountJoinEager
 from fanlight.operators.join.window.eager import WindowJoinEager
 from fanlight.operators.join.window.on_close import WindowJoinOnClose
 from fanlight.operators.join.window.session import SessionJoin
@@ -34,13 +36,17 @@ def bind_window_join(spec: WindowJoinSpec, schema: pa.Schema, *, lean: bool = Fa
             f"join: a joined row has a column {WINDOW!r} of its own, which says its window. Rename that of the side, "
             f"as in select(…, other={WINDOW!r})."
         )
-    result = pa.schema([WINDOW_FIELD, *plan.result])
+    field = WINDOW_FIELD if spec.match.counting is None else COUNTED_FIELD
+    result = pa.schema([field, *plan.result])
     return BoundSpec(schema, result, _operator_of(spec, plan), times=TimeReader.of(spec))
 
 
 def _operator_of(spec: WindowJoinSpec, plan: JoinPlan) -> Callable[[ChunkStore, Books], Operator]:
     if spec.match.session is not None:
         return partial(SessionJoin, plan, spec.match.session)
+    if spec.match.counting is not None:
+        counted = CountJoinEager if spec.mode is EmissionMode.EAGER else CountJoin
+        return partial(counted, plan, spec.match.counting)
     slicing = slicing_of(spec.match.window, Semantics())
     make = WindowJoinEager if spec.mode is EmissionMode.EAGER else WindowJoinOnClose
     return partial(make, plan, slicing)

@@ -15,6 +15,7 @@ from fanlight.errors import SpecError
 from fanlight.model.join.sides import Side
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.reason import Reason
+from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import EARLIEST, END_OF_TIME, LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import BoundedDisorder, Combine, Explicit, Several
 from fanlight.testing.oracle.changes import is_delete, operation, without_operation
@@ -91,8 +92,20 @@ class SideInput:
     watermark: int = START_OF_TIME
     """What its records are judged by: it never goes back."""
     spoke: int | None = None
+    ready: int | None = None
+    """What its own watermark must have reached before it counts."""
     rows: list[JoinRow] = field(default_factory=list)
     counts: SideCounts = SideCounts()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it has not got so far that it counts."""
+        return self.ready is not None and (self.own is None or self.own < self.ready)
+
+    @property
+    def told(self) -> int | None:
+        """What it says, as far as it counts."""
+        return None if self.is_awaited else self.own
 
     def say(self, watermark: int) -> None:
         """Move on, never back."""
@@ -113,8 +126,9 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
         self.condition = condition
         self.idle, self.combine = spec.watermark.idle, spec.watermark.combine
         strategies: dict[str, object] = dict(spec.watermark.inputs)
-        self.right = SideInput(_delay(strategies[spec.right.name]))
-        self.left = SideInput(_delay(strategies[spec.left.name]))
+        ready = dict(spec.watermark.ready)
+        self.right = SideInput(delay_of(strategies[spec.right.name]), ready=ready.get(spec.right.name))
+        self.left = SideInput(delay_of(strategies[spec.left.name]), ready=ready.get(spec.left.name))
         self.came = 0
         self.clock = START_OF_TIME
         self.together = START_OF_TIME
@@ -142,7 +156,7 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
         accepted, speaks = 0, watermark is not None
         for record in records:
             self.came += 1
-            reason = self._fault(record[side.time])
+            reason = fault_of(record[side.time], self.spec.ahead, self.clock)
             if reason is None:
                 speaks = True
                 if one.delay is not None:
@@ -179,16 +193,6 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
             partner.partners.remove(found)
         return None
 
-    def _fault(self, time: int | None) -> Reason | None:
-        if time is None:
-            return Reason.NULL_TIME
-        if not EARLIEST <= time <= LATEST:
-            return Reason.TIME_OUT_OF_RANGE
-        ahead = self.spec.ahead
-        if ahead is not None and self.clock != START_OF_TIME and time > self.clock + ahead.micros:
-            return Reason.TOO_FAR_AHEAD
-        return None
-
     def _judged(self, one: SideInput) -> int:
         """What the records of a side are judged by."""
         return self._judging(one)
@@ -204,28 +208,7 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
     def _move(self, *, ends: bool) -> None:
         """The watermarks after the step: of both together, and of each side."""
         both = self.left, self.right
-        for one in both:
-            if ends:
-                one.say(END_OF_TIME)
-        going = [one for one in both if one.own != END_OF_TIME]
-        awake = [one for one in going if not self._is_idle(one)]
-        if not going:
-            together = END_OF_TIME
-        elif not awake:
-            together = max((one.own for one in going if one.own is not None), default=START_OF_TIME)
-        else:
-            together = min(START_OF_TIME if one.own is None else one.own for one in awake)
-        if self.combine is Combine.MAX:
-            together = max(START_OF_TIME if one.own is None else one.own for one in both)
-        self.together = max(self.together, together)
-        for one in both:
-            own = START_OF_TIME if one.own is None else one.own
-            alone = one in awake or self.combine is Combine.MAX
-            reached = own if alone else max(own, self.together)
-            one.watermark = max(one.watermark, reached)
-
-    def _is_idle(self, one: SideInput) -> bool:
-        return self.idle is not None and one.spoke is not None and self.clock >= one.spoke + self.idle.micros
+        self.together = move(both, self.together, self.clock, self.idle, self.combine, ends=ends)
 
     @abstractmethod
     def _match(self) -> None:
@@ -252,6 +235,46 @@ class JoinOracle(ABC, Generic[JoinSpec_]):
                 called = f"{name}_{self.spec.right.name}" if name in names else name
                 row[called] = None if right is None else right.record[name]
         return row
+
+
+def fault_of(time: int | None, ahead: Duration | None, clock: int) -> Reason | None:
+    """Why a record of this time cannot be used, whatever the watermark is."""
+    if time is None:
+        return Reason.NULL_TIME
+    if not EARLIEST <= time <= LATEST:
+        return Reason.TIME_OUT_OF_RANGE
+    if ahead is not None and clock != START_OF_TIME and time > clock + ahead.micros:
+        return Reason.TOO_FAR_AHEAD
+    return None
+
+
+def move(
+    inputs: Sequence[SideInput], together: int, clock: int, idle: Duration | None, combine: Combine, *, ends: bool
+) -> int:
+    """Move the watermark of each input to what it is after the step; returns that of all together."""
+    for one in inputs:
+        if ends:
+            one.say(END_OF_TIME)
+    going = [one for one in inputs if one.own != END_OF_TIME]
+    awake = [one for one in going if one.is_awaited or not _is_idle(one, clock, idle)]
+    if not going:
+        reached = END_OF_TIME
+    elif not awake:
+        reached = max((one.told for one in going if one.told is not None), default=START_OF_TIME)
+    else:
+        reached = min(START_OF_TIME if one.told is None else one.told for one in awake)
+    if combine is Combine.MAX:
+        reached = max(START_OF_TIME if one.told is None else one.told for one in inputs)
+    together = max(together, reached)
+    for one in inputs:
+        own = START_OF_TIME if one.told is None else one.told
+        alone = one in awake or combine is Combine.MAX
+        one.watermark = max(one.watermark, own if alone else max(own, together))
+    return together
+
+
+def _is_idle(one: SideInput, clock: int, idle: Duration | None) -> bool:
+    return idle is not None and one.spoke is not None and clock >= one.spoke + idle.micros
 
 
 def _row_of(side: Side, record: Record) -> Record:
@@ -292,7 +315,7 @@ def same_value(one: Any, other: Any) -> bool:
     return (one is None and other is None) or same_key(one, other)
 
 
-def _delay(strategy: object) -> int | None:
+def delay_of(strategy: object) -> int | None:
     """How far the watermark of a side is behind its records; None if it is told."""
     if isinstance(strategy, Explicit):
         return None

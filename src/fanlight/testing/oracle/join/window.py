@@ -55,7 +55,7 @@ class WindowJoinOracle(JoinOracle[WindowJoinSpec]):
         in_order = sorted(windows, key=lambda window: (window.end, window.start))
         if self.spec.mode is EmissionMode.EAGER:
             for window in in_order if how is not JoinType.ANTI else ():
-                found += self._fresh(window)
+                found += self._fresh(window, *self._inside(window))
         for window in in_order:
             if window.end <= now:
                 found += self._whole(window, *self._inside(window))
@@ -69,9 +69,8 @@ class WindowJoinOracle(JoinOracle[WindowJoinSpec]):
         )
         return left, right
 
-    def _fresh(self, window: Window) -> list[Record]:
+    def _fresh(self, window: Window, lefts: list[JoinRow], rights: list[JoinRow]) -> list[Record]:
         """The pairs of a window that have a row of this step; of a semi join, left rows with their first match."""
-        lefts, rights = self._inside(window)
         found: list[Record] = []
         for left in lefts:
             partners = [right for right in rights if self._matches(left, right)]

@@ -6,15 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanlight.model.emission_mode import EmissionMode
+from fanlight.model.join.framed import FramesJoinSpec
+from fanlight.model.join.frames import Frames, Unbounded
 from fanlight.model.join.interval import Closed, Interval, IntervalJoinSpec, interval, same_time
 from fanlight.model.join.semantics import JoinSemantics
 from fanlight.model.join.sides import JoinType, Side
 from fanlight.model.join.spec import JoinSpec
 from fanlight.model.join.window import SameWindow, WindowJoinSpec
+from fanlight.model.over.frame import Frame, RangeFrame, RowFrame
 from fanlight.model.retention import Retention
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, Combine, Explicit, Several
+from fanlight.model.triggers import Every
+from fanlight.model.windows.counting import Scope
 from fanlight.testing.vectors.declare import TIME
 from fanlight.testing.vectors.join.window import condition_of, join_windows
 from fanlight.testing.vectors.load import Vector
@@ -23,6 +28,8 @@ from fanlight.testing.vectors.peers import join_peer_of
 from fanlight.testing.vectors.watermarks import policy_of, strategy_of
 
 LEFT, RIGHT = "L", "R"
+_ON: Any = True
+"""How YAML reads the word `on` where it stands without quotes."""
 _TYPES = {"outer": "full", "left_semi": "semi", "left_anti": "anti"}
 
 
@@ -83,6 +90,42 @@ def by_window(vector: Vector) -> WindowJoinSpec:
     )
 
 
+def by_frames(vector: Vector) -> FramesJoinSpec:
+    """Rows that the window of the other side holds, as SAMZA-552 has them: a side has one for all its keys."""
+    join = vector.mapping("join")
+    names = sides_of(vector)
+    keys = (str(join["on"] if "on" in join else join[_ON]),)
+    frames = [(str(join[place]["side"]), _frame(join[place]["frame"])) for place in ("left", "right")]
+    held = vector.get("emit_every_processing")
+    period = None if held is None else Every(length(held))
+    return FramesJoinSpec(
+        Side(names[1], TIME, TimeUnit.MICROSECONDS, keys),
+        Side(names[0], TIME, TimeUnit.MICROSECONDS, keys),
+        Frames(tuple(frames), Scope.STREAM),
+        Retention(),
+        lateness=length(vector.get("lateness_ms", 0)),
+        watermark=Several(tuple((name, Explicit()) for name in names)),
+        early=period,
+        late=period,
+    )
+
+
+def sides_of(vector: Vector) -> tuple[str, str]:
+    """What the right side and the left one are called."""
+    join = vector.mapping("join")
+    if join.get("kind") != "join_window":
+        return RIGHT, LEFT
+    return str(join["right"]["side"]), str(join["left"]["side"])
+
+
+def _frame(said: Any) -> Frame:
+    if said == "unbounded":
+        return Unbounded()
+    if said["unit"] == "rows":
+        return RowFrame(preceding=said["preceding"])
+    return RangeFrame(preceding=length(said["preceding"]))
+
+
 def _match(join: Mapping[str, Any]) -> Interval:
     if join["kind"] == "equal_time":
         return same_time()
@@ -105,5 +148,6 @@ KINDS: dict[str, Callable[[Vector], JoinSpec]] = {
     "equal_time": by_interval,
     "equi": by_interval,
     "window": by_window,
+    "join_window": by_frames,
 }
 """How the join of each kind is declared."""

@@ -25,6 +25,9 @@ class JoinHost(Protocol):
     def say(self, watermarks: Mapping[str, Timestamp]) -> None:
         """Move the watermarks of these sides."""
 
+    def tick(self, clock: Timestamp) -> None:
+        """Move the clock."""
+
     def end(self) -> None:
         """Both sides end."""
 
@@ -56,6 +59,10 @@ class EmbeddedJoin:
     def say(self, watermarks: Mapping[str, Timestamp]) -> None:
         """Move the watermarks of these sides."""
         self._operator.add_all([Arrival(said=Said(side, said)) for side, said in watermarks.items()])
+
+    def tick(self, clock: Timestamp) -> None:
+        """Move the clock."""
+        self._operator.advance(clock=clock)
 
     def end(self) -> None:
         """Both sides end."""

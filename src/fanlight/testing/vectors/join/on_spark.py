@@ -23,6 +23,7 @@ class SparkJoin:
         self._tester = InputsTester(spec, columns, sided_intakes(spec))
         self._rows: list[Row] = []
         self._letters = 0
+        self._clock = START_OF_TIME
 
     def add(self, records: Mapping[str, pa.RecordBatch]) -> None:
         """Take the records of both sides as one micro-batch."""
@@ -31,6 +32,11 @@ class SparkJoin:
     def say(self, watermarks: Mapping[str, Timestamp]) -> None:
         """Move the watermarks of these sides."""
         self._step(watermarks=watermarks)
+
+    def tick(self, clock: Timestamp) -> None:
+        """Move the clock, in a micro-batch without records."""
+        self._clock = clock
+        self._step()
 
     def end(self) -> None:
         """Both sides end."""
@@ -60,7 +66,7 @@ class SparkJoin:
         *,
         ends: bool = False,
     ) -> None:
-        left = self._tester.batch(records or {}, watermarks=watermarks or {}, clock=START_OF_TIME, ends=ends)
+        left = self._tester.batch(records or {}, watermarks=watermarks or {}, clock=self._clock, ends=ends)
         for row in left:
             if row["kind"] == FIRING:
                 self._rows += opened(row["payload"]).to_pylist()

@@ -12,7 +12,7 @@ from fanlight.testing.vectors.adopt import NotAdoptedError
 from fanlight.testing.vectors.compare import Comparison
 from fanlight.testing.vectors.declare import TIME
 from fanlight.testing.vectors.expect import groups_of, over_steps, require_attributes, step_of
-from fanlight.testing.vectors.join.declare import LEFT, RIGHT, declared
+from fanlight.testing.vectors.join.declare import LEFT, RIGHT, declared, sides_of
 from fanlight.testing.vectors.join.hosts import HOSTS
 from fanlight.testing.vectors.join.window import OF_WINDOWS, says_at_the_end, told_windows, with_time
 from fanlight.testing.vectors.load import Vector
@@ -22,6 +22,8 @@ from fanlight.testing.vectors.observe import Row
 _KEPT = {"state_left": LEFT, "state_right": RIGHT}
 _FACTORS = {LEFT: 2, RIGHT: 3}
 """In Spark's tests of joins the value of a left record is twice its key, that of a right one three times."""
+_SAMZA = {"id", "value", "cost"}
+"""What rows of the orders and shipments of SAMZA-552 have."""
 _ASSERTED = {"k", "l", "r", "l_k", "r_k", "lv", "rv", "l_id", "r_id", "ts"}
 
 
@@ -30,7 +32,7 @@ def join(vector: Vector, engine: str) -> list[str]:
     if engine not in HOSTS:
         raise NotAdoptedError(f"join: {engine} takes no steps of two sides. Use one of {', '.join(HOSTS)}.")
     keeps = any(name in row for group in vector.expect for row in group["rows"] for name in _KEPT)
-    require_attributes(vector, set(_KEPT) if keeps else _ASSERTED | OF_WINDOWS)
+    require_attributes(vector, set(_KEPT) if keeps else _ASSERTED | OF_WINDOWS | _SAMZA)
     run = _Played(vector, engine)
     comparison = Comparison(vector.get("row_order", "any"))
     if keeps:
@@ -82,25 +84,28 @@ class _Played:
             isinstance(row.get(name), str) for group in vector.expect for row in group["rows"] for name in ("l", "r")
         )
         self._says_values = any("lv" in row for group in vector.expect for row in group["rows"])
-        self._columns = {side: self._columns_of(side) for side in (RIGHT, LEFT)}
+        self._sides = sides_of(vector)
+        self._columns = {side: self._columns_of(side) for side in self._sides}
         self._host = HOSTS[engine](declared(vector), self._columns)
         self._ends = says_at_the_end(vector)
         self.dropped: list[int] = []
 
     def step(self, step: Mapping[str, Any]) -> list[Row]:
         """One step of the case; the rows that leave."""
-        unknown = sorted(set(step) - {"in", "watermark", "native", "side", "end", "checkpoint_restore"})
+        unknown = sorted(set(step) - {"in", "clock", "watermark", "native", "side", "end", "checkpoint_restore"})
         if unknown:
             raise VectorError(f"a step of a join with `{unknown[0]}` is not known.")
+        if "clock" in step:
+            self._host.tick(moment(step["clock"]))
         records = step.get("in") or ()
         bundles = [[one] for one in records] if self._vector.get("bundles") == "per_record" else [[*records]]
         for bundle in filter(None, bundles):
-            sides = {side: [self._record(one) for one in bundle if one["side"] == side] for side in (RIGHT, LEFT)}
+            sides = {side: [self._record(one) for one in bundle if one["side"] == side] for side in self._sides}
             self._host.add(
                 {side: pa.RecordBatch.from_pylist(came, self._columns[side]) for side, came in sides.items() if came}
             )
         if "watermark" in step:
-            spoken = [step["side"]] if "side" in step else [RIGHT, LEFT]
+            spoken = [step["side"]] if "side" in step else self._sides
             self._host.say(dict.fromkeys(spoken, moment(step["watermark"])))
         if step.get("checkpoint_restore"):
             self._host.checkpoint_restore()
@@ -128,7 +133,7 @@ class _Played:
 
     def _read(self, row: Row) -> Row:
         """A joined row as the cases write it."""
-        times = row[TIME], row.get(f"{TIME}_{RIGHT}")
+        times = row[TIME], row.get(f"{TIME}_{self._sides[0]}")
         told = [None if time is None else written(time) for time in times]
         values = row.get("v"), row.get(f"v_{RIGHT}")
         left, right = [None if one is None else str(one) for one in values] if self._by_value else told
@@ -136,7 +141,7 @@ class _Played:
         found |= {"l_id": row.get("id"), "r_id": row.get(f"id_{RIGHT}")}
         key = row.get("k")
         found |= {"k": key, "l_k": None if times[0] is None else key, "r_k": None if times[1] is None else key}
-        found["op"] = row.get("op")
+        found |= {name: row.get(name) for name in ("op", "id", "value", "cost")}
         if "window" in row:
             found |= told_windows(row["window"], times)
         return {**found, "ts": written(max(time for time in times if time is not None))}

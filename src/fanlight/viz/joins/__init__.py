@@ -1,0 +1,1 @@
+"""Pictures of joins: two lanes of records, and a line for each match that the engine gave."""
