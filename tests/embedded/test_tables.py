@@ -112,9 +112,9 @@ class TestVersions:
 
 
 class TestRefreshed:
-    """The second copy, ten seconds after the first, has no SEK."""
+    """The second edition, ten seconds after the first, has no SEK."""
 
-    copies = (
+    editions = (
         {"at": 0, "currency": "EUR", "rate": 1},
         {"at": 0, "currency": "SEK", "rate": 2},
         {"at": 10, "currency": "EUR", "rate": 3},
@@ -123,17 +123,17 @@ class TestRefreshed:
     @pytest.mark.parametrize(
         ("at", "expected"), [(0, [1, 2]), (9, [1, 2]), (10, [3, None]), (19, [3, None]), (20, [None, None])]
     )
-    def test_a_row_is_valid_until_the_next_copy(self, at: int, expected: list[Any]) -> None:
+    def test_a_row_is_valid_until_the_next_edition(self, at: int, expected: list[Any]) -> None:
         asked = [{"ts": at, "currency": currency, "v": 0} for currency in ("EUR", "SEK")]
-        result = orders(asked).join(rates(self.copies), fl.version(refresh="10 s"), how="left")
+        result = orders(asked).join(rates(self.editions), fl.version(refresh="10 s"), how="left")
         assert result.table()["rate"].to_pylist() == expected
 
-    def test_what_is_kept_is_the_last_copy(self) -> None:
+    def test_what_is_kept_is_the_last_edition(self) -> None:
         told = orders().join(rates(), fl.version(refresh="10 s")).explain()
         assert told.endswith("the last of each key before, for 9999999 us")
 
     def test_a_condition_can_be_said(self) -> None:
-        """Of the copies that hold, the row that meets it is taken."""
+        """Of the editions that hold, the row that meets it is taken."""
         result = orders().join(rates(), fl.version(refresh="20 s"), how="left", where=fl.col("rate") < 1.1)
         assert values(result) == {1: 1.08, 2: 0.09, 3: None}
 

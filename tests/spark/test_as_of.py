@@ -153,24 +153,24 @@ def test_ready_holds_the_rows_of_a_stream_until_the_table_has_caught_up(spark: S
 
 
 def test_a_table_that_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:
-    """Each file is a copy, from the time on at which it was written; the second one, ten seconds later, has no SEK."""
-    (tmp_path / "copies").mkdir()
+    """Each file is an edition, from the time on at which it was written; the second, ten seconds later, has no SEK."""
+    (tmp_path / "editions").mkdir()
     for at, text in ((0, "EUR,1\nSEK,2\n"), (10, "EUR,3\n"), (60, "USD,4\n")):
-        copy = tmp_path / "copies" / f"{at}.csv"
-        copy.write_text(text)
-        os.utime(copy, (at, at))
+        edition = tmp_path / "editions" / f"{at}.csv"
+        edition.write_text(text)
+        os.utime(edition, (at, at))
     asked = [(at, currency) for at in (5, 12, 25) for currency in ("EUR", "SEK")]
     frame = spark.createDataFrame([*asked, (100, "EUR")], "s long, id string")
     frame.coalesce(1).write.parquet(str(tmp_path / "asked"))
     source = spark.readStream.schema("s long, id string").parquet(str(tmp_path / "asked"))
     o = fl.stream(source.selectExpr("timestamp_seconds(s) AS ts", "*"), time="ts", delay="0 s", name="o").key_by("id")
-    copies = (
+    editions = (
         spark.readStream.schema("id string, v long")
         .option("maxFilesPerTrigger", 1)
-        .csv(str(tmp_path / "copies"))
+        .csv(str(tmp_path / "editions"))
         .selectExpr("*", "_metadata.file_modification_time AS at")
     )
-    table = fl.table(copies, key="id", time="at", delay="0 s", name="r")
+    table = fl.table(editions, key="id", time="at", delay="0 s", name="r")
     query = o.join(table, fl.version(refresh="10 s"), how="left").write_to(
         f"sqlite:///{tmp_path / 't.db'}", checkpoint=str(tmp_path / "cp"), table="t", available_now=True
     )

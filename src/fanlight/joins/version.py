@@ -29,8 +29,8 @@ def by_version(
             )
         if match.refresh is not None:
             raise SpecError(
-                f"join: copies of the table that are {match.refresh} apart are told by their times, and this table has "
-                "none. Give each copy the time from which on it holds, and name that column, as in "
+                f"join: editions of the table that are {match.refresh} apart are told by their times, and this table "
+                "has none. Give each edition the time from which on it holds, and name that column, as in "
                 "table(…, time='copied'); or leave `refresh` out."
             )
         _require_at_hand(left, right)

@@ -85,8 +85,8 @@ def timeline(
         return join_picture(cast("RunsItself", pipeline), title)
     if isinstance(spec, SidedSpec):
         raise SpecError(
-            f"timeline: a picture has two lanes, and this join has {len(spec.sides)} inputs. Draw it two by two, as in "
-            "timeline(orders.join(payments, …))."
+            "timeline: a picture of a join has a left side and a right one, and an n-way join has no picture. Draw "
+            "it two by two, as in timeline(orders.join(payments, …))."
         )
     if isinstance(spec, AFTER_WINDOWS):
         windows = _windows_before(pipeline)

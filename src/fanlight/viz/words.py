@@ -15,6 +15,7 @@ from fanlight.model.fill import FillSpec
 from fanlight.model.firing import Accumulation
 from fanlight.model.join.aggregated import AggregatedJoinSpec
 from fanlight.model.join.as_of import AsOf, AsOfJoinSpec
+from fanlight.model.join.frames import Frames
 from fanlight.model.join.interval import Interval
 from fanlight.model.join.sides import JoinType
 from fanlight.model.join.spec import JoinSpec
@@ -110,6 +111,8 @@ def joined_words(spec: JoinSpec) -> str:
     if isinstance(match, Interval):
         closed = "" if match.closed == "both" else f", closed={match.closed}"
         match = f"interval({match.lower}, {match.upper}{closed})"
+    if isinstance(match, Frames):
+        match = f"frames({match})"
     mode = getattr(spec, "mode", EmissionMode.ON_CLOSE)
     is_implied = mode is (EmissionMode.EAGER if spec.how is JoinType.INNER else EmissionMode.ON_CLOSE)
     aggregated = ", aggregates of the matches" if isinstance(spec, AggregatedJoinSpec) else ""

@@ -21,6 +21,7 @@ from fanlight.model.time.watermarks import Explicit, WatermarkStrategy
 
 Direction = Literal["backward", "forward", "nearest"]
 
+_SECOND = 1_000_000
 TYPES = (JoinType.INNER, JoinType.LEFT, JoinType.SEMI, JoinType.ANTI)
 """Which as-of joins there are: those in which every row has a left one."""
 
@@ -108,7 +109,17 @@ class AsOf:
         where = {"backward": "newest at or before", "forward": "first at or after", "nearest": "nearest to"}
         told = f"the {where[self.direction]} the left row's time"
         exact = "" if self.allow_exact else ", but not at it"
-        return f"{told}{exact}{'' if self.is_unlimited else f', no further than {self.tolerance}'}"
+        return f"{told}{exact}{'' if self.is_unlimited else f', {self._far}'}"
+
+    @property
+    def valid(self) -> Duration:
+        """How long a right row is found: `tolerance`, or the whole seconds that it is one microsecond less than."""
+        outside = Duration(self.tolerance.micros + 1)
+        return self.tolerance if outside.micros % _SECOND else outside
+
+    @property
+    def _far(self) -> str:
+        return f"no further than {self.tolerance}" if self.valid == self.tolerance else f"less than {self.valid} away"
 
 
 def as_of(
@@ -229,5 +240,5 @@ class AsOfJoinSpec(SpreadJoinSpec):
             return waits
         if self.where is not None:
             return f"{waits} and those of {match.tolerance} before: rate × ({match.tolerance} + delays)"
-        limit = ", for ever: it grows with the keys" if match.is_unlimited else f", for {match.tolerance}"
+        limit = ", for ever: it grows with the keys" if match.is_unlimited else f", for {match.valid}"
         return f"{waits} and the last of each key before{limit}"

@@ -23,13 +23,13 @@ class Version:
     """
 
     refresh: Duration | None = None
-    """How long after one copy of the whole table the next one comes. None: rows hold until they are changed."""
+    """How long after one edition of the whole table the next one comes. None: rows hold until they are changed."""
 
     def __post_init__(self) -> None:
         if self.refresh is not None and (self.refresh.micros <= 0 or self.refresh.is_forever):
             raise SpecError(
-                f"version: `refresh` ({self.refresh}) says how far apart copies of the table are, so it is above zero "
-                "and ends. Leave it out if rows hold until they are changed."
+                f"version: `refresh` ({self.refresh}) says how far apart editions of the table are, so it is above "
+                "zero and ends. Leave it out if rows hold until they are changed."
             )
 
     def as_of(self, retention: Retention | None) -> AsOf:
@@ -47,7 +47,7 @@ class Version:
 def version(refresh: DurationLike | None = None) -> Version:
     """Each row gets the version of a table's row that was valid at its time.
 
-    With `refresh` the whole table comes anew, so far apart: a row that the next copy lacks is valid no longer.
+    With `refresh` the whole table comes anew, so far apart: a row that the next edition lacks is valid no longer.
 
     >>> import fanlight as fl
     >>> rates = [{"at": 0, "currency": "EUR", "rate": 1.08}, {"at": 9, "currency": "EUR", "rate": 1.1}]
