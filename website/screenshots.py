@@ -1,12 +1,13 @@
 """Take pictures in a real browser: `python website/screenshots.py build/site build/screenshots`.
 
-Every page of `SHOWN` and the notebook of the examples as Jupyter shows it, light and dark, wide and narrow. Debian's
-`chromium` is driven by Playwright, and fetches nothing from elsewhere.
+Every page of `SHOWN`, a search, and the notebook of the examples as Jupyter shows it: light and dark, wide and narrow.
+Debian's `chromium` is driven by Playwright, and fetches nothing from elsewhere.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 import sys
 import threading
@@ -37,6 +38,7 @@ SHOWN = (
     "reference/index",
     "reference/windows",
 )
+SEARCHED = "lateness"
 SCHEMES = ("light", "dark")
 WIDTHS = {"wide": 1400, "narrow": 400}
 
@@ -90,6 +92,11 @@ def look(browser: Browser, scheme: str, width: int, shots: dict[Path, str]) -> N
             sys.exit(f"screenshots: there is no page {address}")
         page.wait_for_load_state("networkidle")
         page.screenshot(path=str(file), full_page=file.name.startswith("jupyter"))
+        if file.name.startswith("index"):
+            page.keyboard.press("Control+k")
+            page.keyboard.type(SEARCHED, delay=100)  # as a person does; the first letters open the index
+            page.get_by_text(re.compile(r"^\d+ results?$")).wait_for()
+            page.screenshot(path=str(file.with_name(file.name.replace("index", "search"))))
         page.close()
     context.close()
 

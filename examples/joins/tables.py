@@ -31,8 +31,8 @@ rates = [
 ]
 
 o = fl.stream(orders, time="ts", delay="5 minutes", rows=1, name="o").key_by("currency")
-changes = {"op": "op", "unique": "currency"}  # as fl.table has them; here its rows come one by one
-r = fl.stream(rates, time="at", delay="15 minutes", rows=1, name="rates", **changes).key_by("currency")
+changes = fl.stream(rates, time="at", delay="15 minutes", rows=1, name="rates", op="op", unique="currency")
+r = changes.key_by("currency")  # as fl.table has it; here its rows come one by one
 priced = o.join(r, fl.version(), how="left")
 
 PICTURES = {"tables.svg": timeline(priced, title="Orders, each with the rate that was valid at its time")}
