@@ -84,7 +84,7 @@ class SpreadRun:
         plan = JoinPlan.bind(self.spec, self.bound.schema)
         for place in ids:
             for name, rows in kept_rows(self.shard(place)).items():
-                own = without_copies(plan, rows, ids, place, is_left=name == self.spec.left.name)
+                own = without_copies(plan, name, rows, ids, place)
                 found[name].update(told(row) for row in own.to_pylist())
         return found
 
