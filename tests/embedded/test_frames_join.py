@@ -86,6 +86,29 @@ class TestWhatIsFound:
             operator.add([ship(99, 1, 7), ship(99, 2, 8)], source="s")
             assert values(operator) == [(3, 7), (2, 8)]  # 11 is nine seconds behind, 10 is ten
 
+    @pytest.mark.parametrize("read", ["slice", "key"])
+    def test_a_row_that_is_too_old_takes_its_place_among_the_newest(self, read: Any) -> None:
+        """Of two newest orders the last one, of 50, is too old; the one before them does not come back for it."""
+        match = fl.frames(s=fl.rows(1), o=fl.rows(2), read=read)
+        operator = joined(match, fl.retention("4 s")).operator()
+        for number, second in enumerate((100, 101, 50)):
+            operator.add([{"ts": second, "id": 1, "v": number}], source="o")
+        for second in (55, 60, 65):
+            operator.advance(watermark=second * 1_000_000, source="o")
+            operator.add([ship(99, 1, second)], source="s")
+            assert values(operator) == [(1, second)]
+
+    @pytest.mark.parametrize("read", ["slice", "key"])
+    def test_rows_that_are_too_old_take_none_with_them_that_came_before(self, read: Any) -> None:
+        """Ten orders of 100 come in one bundle, then one of 50: when that is too old, the ten are not."""
+        match = fl.frames(s=fl.rows(1), o=fl.rows(3), read=read)
+        operator = joined(match, fl.retention("4 s")).operator()
+        operator.add([{"ts": 100, "id": number, "v": number} for number in range(10)], source="o")
+        operator.add([{"ts": 50, "id": 1, "v": 77}], source="o")
+        operator.advance(watermark=55_000_000, source="o")
+        operator.add([ship(99, 1, 5)], source="s")
+        assert values(operator) == [(1, 5)]
+
     def test_a_side_that_has_ended_is_still_joined(self) -> None:
         """All orders come before the first shipment, in one bundle; they go on with the watermark of the shipments."""
         shipments = fl.stream(

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 import fanlight as fl
+from fanlight.errors import SpecError
 from fanlight.model.join.framed import FramesJoinSpec
 from fanlight.model.join.frames import Access, frames
 from fanlight.model.join.sides import Side
 from fanlight.model.spec_json import from_document, to_document
 from fanlight.model.time.duration import Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME
+from fanlight.model.time.watermarks import Combine, Explicit, Several
 
 LEFT, RIGHT = Side("s", "ts", keys=("id",)), Side("o", "at", keys=("id",))
 NEAR = fl.interval("-1 s", "1 s")
@@ -81,3 +83,9 @@ def test_they_are_written_down_and_read_back() -> None:
 def test_a_side_that_is_called_like_a_word_is_named_in_a_mapping() -> None:
     match = frames({"per": fl.rows(1), "read": fl.unbounded()}, read={"per": "slice"})
     assert str(match) == "per: the 1 newest; read: all rows"
+
+
+def test_the_greatest_of_both_watermarks_is_refused() -> None:
+    told = Several((("o", Explicit()), ("s", Explicit())), Combine.MAX)
+    with pytest.raises(SpecError, match="moves with the watermark of that side"):
+        replace(spec(fl.rows(3)), watermark=told)

@@ -26,7 +26,7 @@ from fanlight.testing.script import Record
 from fanlight.testing.strategies.frames_joins import FramesPipeline, frames_pipelines
 from fanlight.testing.strategies.joins import KEYS, LEFT, LEFT_COLUMNS, RIGHT, RIGHT_COLUMNS, near, records
 
-from .join_runs import assert_same, embedded, rows_of
+from .join_runs import assert_same, embedded, rows_of, told
 from .laws import halved
 from .test_join_duckdb import DELAY, bundles
 
@@ -99,26 +99,26 @@ def test_windows_that_leave_nothing_out_find_every_pair_once_however_bundles_are
     """They are the equi-join then, or with `within` the interval join."""
     followed = BoundedDisorder(Duration(DELAY))
     sides = Side(LEFT, "ts", TimeUnit.MICROSECONDS, keys[0]), Side(RIGHT, "ts", TimeUnit.MICROSECONDS, keys[1])
-    told = Several(((RIGHT, followed), (LEFT, followed)))
+    both = Several(((RIGHT, followed), (LEFT, followed)))
     frames = Frames(((LEFT, Unbounded()), (RIGHT, Unbounded())), per, within)
     endless = Interval(Duration.of("-forever"), Duration.FOREVER).within(retention())
     steps = bundles(left, right, [*sizes, (1, 1)])
-    found = rows_of(embedded(FramesJoinSpec(*sides, frames, retention(), watermark=told), steps))
-    assert found == rows_of(embedded(IntervalJoinSpec(*sides, within or endless, watermark=told), steps))
+    found = rows_of(embedded(FramesJoinSpec(*sides, frames, retention(), watermark=both), steps))
+    assert found == rows_of(embedded(IntervalJoinSpec(*sides, within or endless, watermark=both), steps))
 
 
 @halved
 @given(frames_pipelines())
 def test_a_key_finds_the_same_whoever_else_comes(pipeline: FramesPipeline) -> None:
     """So windows of keys can be in any shard, and read by themselves."""
-    told = Several(((RIGHT, Explicit()), (LEFT, Explicit())))
+    explicit = Several(((RIGHT, Explicit()), (LEFT, Explicit())))
     sides = (replace(side, keys=("k",)) for side in (pipeline.spec.left, pipeline.spec.right))
     left, right = sides
     spec = replace(
         pipeline.spec,
         left=left,
         right=right,
-        watermark=told,
+        watermark=explicit,
         match=replace(pipeline.spec.match, per=Scope.KEY),
         retention=pipeline.spec.retention or retention(),
     )
@@ -127,5 +127,5 @@ def test_a_key_finds_the_same_whoever_else_comes(pipeline: FramesPipeline) -> No
         return tuple(record for record in some if record["k"] == 0)
 
     alone = [replace(step, left=of_key(step.left), right=of_key(step.right)) for step in pipeline.steps]
-    whole = [[row for row in outcome.rows if row["k"] == 0] for outcome in embedded(spec, pipeline.steps)]
-    assert whole == [list(outcome.rows) for outcome in embedded(spec, alone)]
+    whole = [[told(row) for row in outcome.rows if row["k"] == 0] for outcome in embedded(spec, pipeline.steps)]
+    assert whole == [[told(row) for row in outcome.rows] for outcome in embedded(spec, alone)]

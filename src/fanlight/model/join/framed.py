@@ -18,7 +18,7 @@ from fanlight.model.retention import Retention
 from fanlight.model.time.domain import TimeDomain
 from fanlight.model.time.duration import ZERO, Duration
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
-from fanlight.model.time.watermarks import Explicit, WatermarkStrategy
+from fanlight.model.time.watermarks import Combine, Explicit, Several, WatermarkStrategy
 from fanlight.model.triggers import Every
 from fanlight.model.windows.counting import Scope
 
@@ -69,6 +69,11 @@ class FramesJoinSpec(JoinSpec):
                 f"{self.mode.value}. Leave that out; updates(early=every('1 min')) holds them back."
             )
         self.require_sides()
+        if isinstance(self.watermark, Several) and self.watermark.combine is Combine.MAX:
+            raise SpecError(
+                "join: the window of a side moves with the watermark of that side, and not with the greatest of both. "
+                "Leave combine='greatest' out."
+            )
         self._require_retention()
         self._require_access()
         given: tuple[tuple[str, object], ...] = (("early", self.early), ("late", self.late))

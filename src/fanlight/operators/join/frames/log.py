@@ -150,8 +150,9 @@ class KeyedLog(FrameLog):
         return now.cleared()
 
     def _settle(self, bucket: int, standing: SideStanding) -> None:
+        """Leave in a bucket what the windows of its keys hold; no row comes back when another one goes."""
         rows = SideRows.concat(self._log.read([bucket]))
-        self._log.put(bucket, self._window.kept(rows, standing))
+        self._log.put(bucket, rows.where(self._window.inside(rows, standing)))
 
 
 class BucketLog(SideLog):

@@ -84,21 +84,6 @@ class Membership:
         by_count = self.is_of_stream and self.rows is not None
         return by_count and standing.count - standing.swept_count >= max((self.rows or 0) // 2, 1)
 
-    def kept(self, rows: SideRows, standing: SideStanding) -> SideRows:
-        """Of all rows of some keys those that must be kept.
-
-        Rows count others that came after them. So of `rows(n)` a row that is too old stays while another of its group
-        is not.
-        """
-        if self.rows is None:
-            return rows.where(self.inside(rows, standing))
-        newest = self.thinned(rows)
-        if not len(newest):
-            return newest
-        if self.is_of_stream:
-            return newest.where(newest.came >= self.first(standing))
-        return newest.where(greatest_of_group(self._groups(newest), newest.times) >= self._kept_since(standing))
-
     def _kept_since(self, standing: SideStanding) -> Timestamp:
         return START_OF_TIME if self.kept_for is None else moved(standing.reached, -self.kept_for)
 
