@@ -45,14 +45,13 @@ class NWayJoin(Operator):
     def take_in(self, bundle: Bundle, progress: Progress) -> int:
         """Take in the records of all inputs; those behind the watermark of their own are expired."""
         spec, came = self._plan.spec, bundle.first + np.arange(len(bundle))
-        inputs = bundle.batch.column(INPUT)
-        of = [np.asarray(pc.equal(inputs, side.name)) for side in spec.sides]
-        judged = np.select(of, [before for before, _ in self._passed(progress)])
+        of = pc.index_in(bundle.batch.column(INPUT), pa.array([side.name for side in spec.sides])).to_numpy()
+        judged = np.array([before for before, _ in self._passed(progress)], np.int64)[of]
         late = bundle.times < judged
         self._books.reject(bundle.batch, late, Reason.EXPIRED, judged)
         taken = []
-        for number, (mine, (side, own)) in enumerate(zip(of, self._plan.sides, strict=True)):
-            mask = mine & ~late
+        for number, (side, own) in enumerate(self._plan.sides):
+            mask = (of == number) & ~late
             rows = rows_of_side(self._plan.pairs[0], bundle.where(mask), came[mask], side, own)
             taken.append(self._matchable(number, rows).by_key())
         self._take(taken, bundle.first)
