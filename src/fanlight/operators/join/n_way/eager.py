@@ -42,16 +42,13 @@ class NWayEager(NWayJoin):
         passed = self._passed(progress)
         before, after = (self._closed([step[place] for step in passed]) for place in (0, 1))
         (fresh, since), self._came, self._first = (self._came, self._first), self._nobody, _NOTHING_NEW
-        leads = Leads.concat([self._new(fresh[0]), *self._touched(fresh[1:], before, after)])
+        parts = [self._new(fresh[0]), *self._touched(fresh[1:], before, after)]
+        leads = Leads.concat([self._hopeful(part, fresh[1:]) for part in parts])
         leads = leads.take(np.lexsort([leads.rows.came, leads.rows.times]))
         matched = self._matched(leads, fresh[1:], before, after, since)
         for log, rows, kept in zip(self._logs, fresh, self._kept([one for _, one in passed]), strict=True):
             log.append(rows.where(rows.times >= kept))
         return [] if matched is None else self._plan.rows(self._plan.met(newly_combined(leads, matched)))
-
-    def _new(self, rows: SideRows) -> Leads:
-        every = np.ones(len(rows), np.bool_)
-        return Leads(every, rows, [every] * len(self._plan.pairs))
 
     def _touched(self, fresh: list[SideRows], before: list[Timestamp], after: list[Timestamp]) -> Iterator[Leads]:
         """The kept rows of the lead that new rows of other inputs match, or that have lost the hope for a match.

@@ -15,6 +15,7 @@ import numpy as np
 
 from fanlight.kernels.grouping.columnar import Columnar
 from fanlight.kernels.grouping.groups import Bools, Ints
+from fanlight.kernels.join.pair_order import pair_order
 from fanlight.kernels.join.products import products
 from fanlight.operators.join.n_way.plan import Combinations
 from fanlight.operators.join.plan import RowPairs, numbers_at, united
@@ -56,11 +57,12 @@ class Matched:
         lead = np.concatenate([*(pair.left for pair in pairs), alone])
         fresh = np.concatenate([rows.came[places] >= since, is_new])
         places = np.concatenate([places, np.full(len(alone), -1)])
-        order = np.lexsort([numbers_at(rows.came, places), numbers_at(rows.times, places), lead])
+        order = pair_order(lead, lead, numbers_at(rows.times, places), numbers_at(rows.came, places))
         lead, fresh, places = lead[order], fresh[order], places[order]
+        parted = np.arange(len(lead)) if fresh.all() or not fresh.any() else np.lexsort([fresh, lead])
         every = np.bincount(lead, minlength=leads)
         old = np.bincount(lead[~fresh], minlength=leads)
-        return Matched(rows, places, np.lexsort([fresh, lead]), np.cumsum(every) - every, old, every)
+        return Matched(rows, places, parted, np.cumsum(every) - every, old, every)
 
 
 def combined(leads: SideRows, matched: list[Matched]) -> Combinations:

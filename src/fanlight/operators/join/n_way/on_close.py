@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fanlight.model.time.timestamp import Timestamp
-from fanlight.operators.join.n_way.matched import Leads, combined
+from fanlight.operators.join.n_way.matched import combined
 from fanlight.operators.join.n_way.operator import NWayJoin
 from fanlight.operators.join.side_log import SideRows
 from fanlight.operators.join.sides import moved
@@ -27,12 +27,12 @@ class NWayOnClose(NWayJoin):
         """The combinations of the rows of the lead that are complete now, in order."""
         passed = self._passed(progress)
         low, high = (self._complete([step[place] for step in passed]) for place in (0, 1))
-        leads = self._logs[0].between(low, high) if high > low else self._nothing(0)
-        leads = leads.take(np.lexsort([leads.came, leads.times]))
-        every = np.ones(len(leads), np.bool_)
+        rows = (self._logs[0].between(low, high) if high > low else self._nothing(0)).by_key()
+        leads = self._hopeful(self._new(rows), ())
+        leads = leads.take(np.lexsort([leads.rows.came, leads.rows.times]))
         closed = self._closed([after for _, after in passed])
-        matched = self._matched(Leads(every, leads, [every] * len(closed)), (), closed, closed, 0)
-        return [] if matched is None else self._plan.rows(self._plan.met(combined(leads, matched)))
+        matched = self._matched(leads, (), closed, closed, 0)
+        return [] if matched is None else self._plan.rows(self._plan.met(combined(leads.rows, matched)))
 
     def _kept(self, passed: list[Timestamp]) -> list[Timestamp]:
         lead = self._complete(passed)

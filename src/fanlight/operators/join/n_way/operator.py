@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fanlight.kernels.grouping.groups import Bools, Ints
+from fanlight.kernels.grouping.groups import Ints
 from fanlight.kernels.join.probe import Ranges, ranges
 from fanlight.kernels.sort_key_time import sort_by_key_time
 from fanlight.model.reason import Reason
@@ -45,14 +45,13 @@ class NWayJoin(Operator):
     def take_in(self, bundle: Bundle, progress: Progress) -> int:
         """Take in the records of all inputs; those behind the watermark of their own are expired."""
         spec, came = self._plan.spec, bundle.first + np.arange(len(bundle))
-        inputs = bundle.batch.column(INPUT)
-        of = [np.asarray(pc.equal(inputs, side.name)) for side in spec.sides]
-        judged = np.select(of, [before for before, _ in self._passed(progress)])
+        of = pc.index_in(bundle.batch.column(INPUT), pa.array([side.name for side in spec.sides])).to_numpy()
+        judged = np.array([before for before, _ in self._passed(progress)], np.int64)[of]
         late = bundle.times < judged
         self._books.reject(bundle.batch, late, Reason.EXPIRED, judged)
         taken = []
-        for number, (mine, (side, own)) in enumerate(zip(of, self._plan.sides, strict=True)):
-            mask = mine & ~late
+        for number, (side, own) in enumerate(self._plan.sides):
+            mask = (of == number) & ~late
             rows = rows_of_side(self._plan.pairs[0], bundle.where(mask), came[mask], side, own)
             taken.append(self._matchable(number, rows).by_key())
         self._take(taken, bundle.first)
@@ -93,6 +92,24 @@ class NWayJoin(Operator):
         others = zip(passed[1:], self._plan.spec.matches, strict=True)
         return [moved(watermark, -match.most) for watermark, match in others]
 
+    def _hopeful(self, leads: Leads, fresh: Sequence[SideRows]) -> Leads:
+        """Of rows of the lead, by key and time, those that may have a match in every other input, or need none.
+
+        All inputs are searched before a match is made or a row is moved: so there are hardly ever more matches than
+        combinations. `fresh` are the rows of each other input that are not kept yet.
+        """
+        if self._plan.spec.pads:
+            return leads
+        places = np.arange(len(leads))
+        for number in range(len(self._plan.pairs)):
+            has_match = np.zeros(len(leads), np.bool_)
+            for one in self._searched(number, leads, places, fresh[number : number + 1]):
+                has_match[one.leads[one.ranges.hits[one.ranges.counts > 0]]] = True
+            places = np.flatnonzero(has_match)
+            if not len(places):
+                break
+        return leads.take(places)
+
     def _matched(
         self,
         leads: Leads,
@@ -106,30 +123,34 @@ class NWayJoin(Operator):
         `fresh` are the rows of each other input that are not kept yet. For each of these, `closed` says before which
         time rows of the lead find no match any more, and `before` the same before the step. Rows that came from the
         number `since` on are new.
-
-        All inputs are searched first. Matches are made only where there may be some in all of them, so that there are
-        hardly ever more than combinations.
         """
-        rows, pads = leads.rows, self._plan.spec.pads
+        rows, pads, found = leads.rows, self._plan.spec.pads, []
         by_key = sort_by_key_time(rows.codes, rows.times).order
-        alive, searches, found = np.ones(len(rows), np.bool_), [], []
-        for number in range(len(closed)):
-            searches.append(list(self._searched(number, leads, by_key[alive[by_key]], fresh[number : number + 1])))
-            if not pads:
-                alive = np.zeros(len(rows), np.bool_)
-                for one in searches[-1]:
-                    alive[one.leads[one.ranges.hits[one.ranges.counts > 0]]] = True
+        alive = np.ones(len(rows), np.bool_)
         for number, closes in enumerate(closed):
-            pairs = self._pairs(number, rows, searches[number], alive)
+            pairs = self._pairs(number, leads, by_key[alive[by_key]], fresh[number : number + 1])
             is_alone = alive & (rows.times < closes) if pads else np.zeros(len(rows), np.bool_)
             alive = is_alone.copy()
             for both in pairs:
                 alive[both.left] = True
                 is_alone[both.left] = False
+            if not alive.any():
+                return None
             alone = np.flatnonzero(is_alone)
             had_hope = rows.times[alone] >= before[number]
             found.append(Matched.of(pairs, self._nothing(number + 1), alone, had_hope, len(rows), since))
-        return found if alive.any() else None
+        return found
+
+    def _pairs(self, number: int, leads: Leads, sought: Ints, fresh: Sequence[SideRows]) -> list[RowPairs]:
+        """The matches of rows of the lead at `sought`, by key, in one of the other inputs."""
+        plan, found = self._plan.pairs[number], []
+        for one in self._searched(number, leads, sought, fresh):
+            left, right = one.ranges.spread()
+            both = RowPairs(leads.rows, one.chunk, one.leads[left], right)
+            fine = plan.meets(both)
+            if fine.any():
+                found.append(both if fine.all() else both.take(np.flatnonzero(fine)))
+        return found
 
     def _searched(self, number: int, leads: Leads, sought: Ints, fresh: Sequence[SideRows]) -> Iterator[_Search]:
         """The searches for rows of the lead at `sought`, by key, in one of the other inputs."""
@@ -142,16 +163,9 @@ class NWayJoin(Operator):
                 found = ranges(chunk.codes, chunk.times, codes, times + match.least, times + match.most)
                 yield _Search(chunk, places, found)
 
-    def _pairs(self, number: int, leads: SideRows, searches: list[_Search], alive: Bools) -> list[RowPairs]:
-        """The matches of those rows of the lead that are `alive`, in one of the other inputs."""
-        plan, found = self._plan.pairs[number], []
-        for one in searches:
-            left, right = one.ranges.where(alive[one.leads[one.ranges.hits]]).spread()
-            both = RowPairs(leads, one.chunk, one.leads[left], right)
-            fine = plan.meets(both)
-            if fine.any():
-                found.append(both if fine.all() else both.take(np.flatnonzero(fine)))
-        return found
+    def _new(self, rows: SideRows) -> Leads:
+        every = np.ones(len(rows), np.bool_)
+        return Leads(every, rows, [every] * len(self._plan.pairs))
 
     def _matchable(self, number: int, rows: SideRows) -> SideRows:
         """The rows of an input that can be in a combination: a null key matches nothing, but may stand alone."""
