@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fanlight as fl
+from fanlight.spark.checkpoint.join_inspection import JoinInspection
 from fanlight.testing.vectors.join.hosts import HOSTS
 
 from .test_join import LEFT, ORDERS, PAID, RIGHT, counted, files, table
@@ -59,11 +60,13 @@ def test_windows_of_keys_and_of_sides_over_batch_frames(spark: SparkSession, tmp
 def test_a_stream_gives_what_this_process_gives(spark: SparkSession, tmp_path: Path) -> None:
     one = "maxFilesPerTrigger"
     frames = [spark.readStream.schema(spark.read.parquet(f).schema).option(one, 1).parquet(f) for f in files(tmp_path)]
-    query = joined(*frames, TWO).write_to(
-        f"sqlite:///{tmp_path / 't.db'}", checkpoint=str(tmp_path / "cp"), table="t", available_now=True, flush=True
-    )
-    assert query is not None
-    query.awaitTermination(240)
+    said = {"checkpoint": str(tmp_path / "cp"), "table": "t", "available_now": True}
+    for flush in (False, True):
+        query = joined(*frames, TWO).write_to(f"sqlite:///{tmp_path / 't.db'}", flush=flush, **said)
+        assert query is not None
+        query.awaitTermination(240)
+        if not flush:
+            assert_checkpoint_has_the_windows(spark, str(tmp_path / "cp"))
     sides = (
         pa.RecordBatchReader.from_batches(
             schema, [batch for some in side for batch in table(some, schema).to_batches()]
@@ -76,6 +79,19 @@ def test_a_stream_gives_what_this_process_gives(spark: SparkSession, tmp_path: P
     rows = expected.table().select(["price", "price_p"]).to_pylist()
     assert Counter(found) == Counter((row["price"], row["price_p"]) for row in rows)
     assert len(rows) > 3
+
+
+def assert_checkpoint_has_the_windows(spark: SparkSession, checkpoint: str) -> None:
+    """What windows of keys hold after the last batch: of `o` the last 20 s, of `p` the two that came last."""
+    seen = fl.inspect(checkpoint, spark=spark)
+    assert isinstance(seen, JoinInspection)
+    operator = joined([], [], TWO).operator()
+    for orders, paid in zip(LEFT, RIGHT, strict=True):
+        operator.add(table(paid, PAID), source="p")
+        operator.add(table(orders, ORDERS), source="o")
+    for side, held in operator.kept().items():
+        assert sorted(row["price"] for row in seen.kept(side).collect()) == sorted(held["price"].to_pylist())
+        assert held.num_rows
 
 
 @pytest.mark.parametrize("match", [TWO, OF_STREAM], ids=["key", "stream"])
