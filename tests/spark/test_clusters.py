@@ -108,6 +108,8 @@ def test_what_is_sent_says_that_the_package_is_missing_or_brings_it(
     bring_along(archive())  # as ship(spark) does
     try:
         assert opened_elsewhere(portable_function(rows_of(FIRING)), tmp_path) == "[] True\n"
+        sent = len(cloudpickle.dumps(portable_function(rows_of(FIRING))))  # type: ignore[no-untyped-call]
+        assert sent < 900_000, "Spark broadcasts a megabyte, and a stateful processor is opened where there are none"
     finally:
         bring_along(None)
 

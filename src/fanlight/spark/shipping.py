@@ -14,6 +14,7 @@ import io
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
@@ -46,7 +47,11 @@ _REMEDY = (
 """What to do where a worker has no Fanlight."""
 
 _luggage: list[bytes] = []
-"""The archive of the package, if it was shipped from this process."""
+"""The package, if it was shipped from this process: an archive that is compressed as a whole, not file by file.
+
+What is sent must stay below a megabyte: Spark broadcasts more, and the Python that opens a stateful processor before
+the first batch is handed no broadcasts.
+"""
 
 
 class Startable(Protocol):
@@ -75,7 +80,7 @@ def bring_along(data: bytes | None) -> None:
 
     `ship` says so with the archive it has sent.
     """
-    _luggage[:] = [] if data is None else [data]
+    _luggage[:] = [] if data is None else [zlib.compress(_stored(data), 9)]
 
 
 def archive() -> bytes:
@@ -93,6 +98,15 @@ def archive() -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
         for name, source in sources.items():
             package.writestr(zipfile.ZipInfo(name, _EPOCH), source, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _stored(data: bytes) -> bytes:
+    """The same archive with its files as they are: together they compress to two thirds of what each does alone."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as package, zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as stored:
+        for name in package.namelist():
+            stored.writestr(zipfile.ZipInfo(name, _EPOCH), package.read(name))
     return buffer.getvalue()
 
 
@@ -238,8 +252,9 @@ def _packed(thing: Any) -> Callable[[], Any]:
         import io
         import sys
         import zipfile
+        import zlib
 
-        package = zipfile.ZipFile(io.BytesIO(data))
+        package = zipfile.ZipFile(io.BytesIO(zlib.decompress(data)))
         names = frozenset(package.namelist())
 
         class Arrived(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
