@@ -16,6 +16,8 @@ from fanlight.spark.checkpoint.folder import unreachable
 
 _held: dict[Path, Lease] = {}
 """The leases of this process. A query that has ended may not have released its lease yet."""
+_turns = threading.RLock()
+"""One takes or releases at a time: a thread that releases when a query ends is half done where the next one begins."""
 
 
 class Query(Protocol):
@@ -45,7 +47,11 @@ class Lease:
         """Take the lock file at `path`; a `StateError` if another query holds it."""
         if path is None or sys.platform == "win32":
             return cls()
-        path = path.resolve()
+        with _turns:
+            return cls._taken(path.resolve())
+
+    @classmethod
+    def _taken(cls, path: Path) -> Lease:
         earlier = _held.get(path)
         if earlier is not None and earlier.is_over:
             earlier.release()
@@ -85,11 +91,12 @@ class Lease:
 
     def release(self) -> None:
         """Release the lease; a second call changes nothing."""
-        file, self._file = self._file, None
-        if file is not None:
-            if self._path is not None and _held.get(self._path) is self:
-                del _held[self._path]
-            os.close(file)
+        with _turns:
+            file, self._file = self._file, None
+            if file is not None:
+                if self._path is not None and _held.get(self._path) is self:
+                    del _held[self._path]
+                os.close(file)
 
     def _wait(self, query: Query, then: Callable[[], None]) -> None:
         with suppress(Exception):  # how the query ended is for its owner to handle
