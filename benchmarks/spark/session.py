@@ -23,6 +23,7 @@ def session(room: Path) -> Iterator[SparkSession]:
         spark = spark_session(
             MASTER,
             partitions=2,
+            local_checkpoints=True,
             spark_driver_bindAddress="127.0.0.1",
             spark_driver_host="127.0.0.1",
             spark_driver_memory="4g",  # Spark's own gigabyte is little for a million keys, whoever holds them

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 import fanlight as fl
 from fanlight.spark.session import (
+    LOCAL_CHECKPOINTS,
     PROVIDER,
     SETTINGS,
     configure,
@@ -52,6 +53,15 @@ def test_settings_are_taken_by_their_names_also_with_underscores(spark: SparkSes
     assert found == {"access_key": "of ours", "said": "by name", "short": "too"}
 
 
+def test_local_checkpoints_are_written_as_asked(spark: SparkSession) -> None:
+    assert spark.conf.get(LOCAL_CHECKPOINTS.name, None) is None
+    try:
+        assert spark_session(local_checkpoints=True) is spark
+        assert spark.conf.get(LOCAL_CHECKPOINTS.name) == LOCAL_CHECKPOINTS.value
+    finally:
+        spark.conf.unset(LOCAL_CHECKPOINTS.name)
+
+
 def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     """A name that nobody knows would be set, kept and ignored."""
     jvm = jvm_of(spark)
@@ -68,6 +78,13 @@ def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     known = java_session(spark).sessionState().conf()
     assert known.arrowMaxRecordsPerBatch() == 262_144
     assert known.sessionLocalTimeZone() == "UTC"
+    assert known.parquetOutputTimestampType().toString() == "TIMESTAMP_MICROS"
+
+
+def test_the_class_that_writes_local_checkpoints_is_there(spark: SparkSession) -> None:
+    """The name is internal to Spark: each version that is supported must have it."""
+    classes = jvm_of(spark).org.apache.spark.util.Utils
+    assert classes.classForName(LOCAL_CHECKPOINTS.value, True, True).getName() == LOCAL_CHECKPOINTS.value
 
 
 def test_a_session_made_elsewhere_is_told_what_it_lacks_and_given_it(spark: SparkSession) -> None:
