@@ -11,7 +11,7 @@ import pyarrow as pa
 from fanlight.model.join.intakes import sided_intakes
 from fanlight.model.join.spread import SpreadJoinSpec
 from fanlight.model.reason import Reason
-from fanlight.model.time.timestamp import START_OF_TIME
+from fanlight.model.time.timestamp import LATEST, START_OF_TIME
 from fanlight.model.time.watermarks import Several
 from fanlight.operators.bind import bind
 from fanlight.operators.ingest.bundle import TimeReader
@@ -20,7 +20,8 @@ from fanlight.operators.ingest.prepare import Gate, common_schema
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.kept_rows import kept_rows
 from fanlight.operators.shard import Shard
-from fanlight.spark.pack import FAR, Packing, pack_by_shard
+from fanlight.spark.far_ahead import marked
+from fanlight.spark.pack import Packing, pack_by_shard
 from fanlight.spark.processor import unpacked
 from fanlight.spark.spreading import with_copies, without_copies
 from fanlight.state.memory import MemoryStore
@@ -49,7 +50,7 @@ class SpreadRun:
                 list(range(shards)),
                 lambda: None,
                 heartbeat=True,
-                packing=Packing(place, None, intakes[name], told_by_packer(strategy)),
+                packing=Packing(place, None, intakes[name], told_by_packer(strategy), "ts"),
             )
             for place, (name, strategy) in enumerate(spec.watermark.inputs)
         }
@@ -89,11 +90,11 @@ class SpreadRun:
         return found
 
     def _marked(self, name: str, records: Sequence[Record]) -> pa.RecordBatch:
-        """Records, each with whether it is too far ahead of the clock, which Spark says."""
+        """Records, with marks on times too far ahead of the clock, which Spark knows."""
         batch = pa.RecordBatch.from_pylist([*map(dict, records)], schema=self.columns[name])
         limit = TimeReader.of(self.spec).furthest(START_OF_TIME if self.clock is None else self.clock)
-        far = [one["ts"] is not None and one["ts"] > limit for one in records]
-        return batch.append_column(FAR, pa.array(far, pa.bool_()))
+        far = [one["ts"] is not None and limit < one["ts"] <= LATEST for one in records]
+        return marked(batch, "ts", pa.array(far, pa.bool_()))
 
     def _stepped(self, place: int, come: list[dict[str, Any]], *, ends: bool) -> JoinOutcome:
         shard = self.shard(place)

@@ -39,11 +39,13 @@ def by_place(frame: DataFrame) -> DataFrame:
 
 
 def with_column(frame: DataFrame, name: str, of: Sequence[str], made: Callable[..., Column]) -> DataFrame:
-    """The frame with one more column, `made` from the columns `of`."""
+    """The frame with a column of this name, `made` from the columns `of`; if it has one already, in its place."""
     names = frame.columns
     if is_plain(names):
         return frame.withColumn(name, made(*map(functions.col, of)))
     column = made(*(functions.col(f"_{names.index(one)}") for one in of))
+    if name in names:
+        return by_place(frame).withColumn(f"_{names.index(name)}", column).toDF(*names)
     return by_place(frame).withColumn(name, column).toDF(*names, name)
 
 

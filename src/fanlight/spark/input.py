@@ -13,14 +13,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from fanlight.errors import SpecError
 from fanlight.model.preparation import Extract, Intake, Select
 from fanlight.model.stream_spec import StreamSpec
-from fanlight.model.time.timestamp import EARLIEST, LATEST
+from fanlight.model.time.timestamp import EARLIEST
 from fanlight.model.time.watermarks import BoundedDisorder, Explicit, WatermarkStrategy
 from fanlight.operators.handover import Handover
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.prepare import Gate
 from fanlight.spark.arrow_columns import arrow_columns
-from fanlight.spark.column_names import with_column
-from fanlight.spark.pack import FAR, PACKED, Batches, StageBefore
+from fanlight.spark.far_ahead import with_marks
+from fanlight.spark.pack import PACKED, Batches, StageBefore
 from fanlight.spark.session import require_settings
 from fanlight.spark.shipping import through
 from fanlight.spark.stage_link import linked_schema, linking
@@ -89,18 +89,23 @@ class SparkInput:
         return self if self.before is None else replace(self, before=self.before.numbered(first))
 
     def records(self, spec: StreamSpec, signals: str | None) -> DataFrame:
-        """The records, each with whether its time is too far ahead of the clock of its batch, if it is a stream.
+        """The records; in a stream with marks on times that are too far ahead of the clock of their batch.
 
         The shard knows the clock too; but the packer lets the watermark follow records before that.
         """
         if self.before is not None:
             carried = from_arrow_schema(linked_schema(self._raw(spec)))
             return through(self.before.leaving(signals), self._linked(spec), carried)
-        time, ahead = self._time(spec), spec.ahead
-        if ahead is None or not self.is_streaming:
+        time = self.marked(spec)
+        if time is None or spec.ahead is None:
             return self.source
-        limit = functions.unix_micros(functions.current_timestamp()) + functions.lit(min(ahead.micros, LATEST))
-        return with_column(self.source, FAR, [time], lambda moment: functions.unix_micros(moment) > limit)
+        return with_marks(self.source, time, spec.ahead)
+
+    def marked(self, spec: StreamSpec) -> str | None:
+        """The column of times among which those too far ahead of the clock are marked; None if none can be."""
+        if self.before is not None or spec.ahead is None or not self.is_streaming:
+            return None
+        return self._time(spec)
 
     def sealed(self, spec: StreamSpec, signals: str | None, sealed: Packs) -> DataFrame:
         """The records as `sealed` packs them, where it needs nothing that Spark says of a record.

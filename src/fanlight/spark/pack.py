@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from fanlight.kernels.grouping.groups import Ints, order_of, runs
@@ -24,6 +23,7 @@ from fanlight.operators.ingest.prepare import Gate
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.preaggregator import PreAggregator
 from fanlight.spark.bound_once import bound_once
+from fanlight.spark.far_ahead import parted
 from fanlight.spark.output import acted_on
 from fanlight.spark.shards import places_of
 from fanlight.spark.spreading import Spreading
@@ -31,8 +31,6 @@ from fanlight.spark.wire import in_pieces, opened, packed_each
 
 SHARD = "_fanlight_shard"
 """The column with a row's shard, by position, if Spark has hashed the keys; it is not part of the chunk."""
-FAR = "_fanlight_far"
-"""The column that marks rows too far ahead of the batch's clock, which only Spark knows."""
 PASSED = "_fanlight_passed"
 """The column with an earlier stage's output besides firings; a row that has it is not a record."""
 
@@ -86,6 +84,8 @@ class Packing(NamedTuple):
     """What is done to its records first."""
     watermark: WatermarkStrategy | None = None
     """How its watermark follows its records; None: as the spec says."""
+    marked: str | None = None
+    """The column of times among which those too far ahead of the clock are marked; None if none can be."""
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -159,7 +159,7 @@ class Packer:
         self, spec: StreamSpec, bound: BoundSpec, ids: list[int], horizon: Horizon, packing: Packing | None = None
     ) -> None:
         self._spec = spec
-        self._place, self._after, intake, strategy = Packing() if packing is None else packing
+        self._place, self._after, intake, strategy, self._marked = Packing() if packing is None else packing
         times = bound.times or TimeReader.of(spec)
         self._gate = None if intake is None else Gate(intake, times)
         self.filtered = 0
@@ -184,7 +184,8 @@ class Packer:
     def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The chunks of a batch: pre-aggregated records, and records as they are."""
         if PASSED not in batch.schema.names:
-            batch, far = _parted(batch)
+            # those too far ahead go to their shard as they are, move no watermark and are not pre-aggregated
+            batch, far = (batch, None) if self._marked is None else parted(batch, self._marked)
             batch = self._gated(batch)
             self._follow(batch)
             packed = self._packed(batch)
@@ -292,16 +293,6 @@ class Packer:
         first = self._sequence
         self._sequence += len(owners)
         return _packed_rows(owners, self.origin, first, kind, payloads, self._watermark, place=self._place)
-
-
-def _parted(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-    """The rows without those too far ahead of the clock, and these apart: they go to their shard as they are, move no
-    watermark and are not pre-aggregated. None if there are none.
-    """
-    if FAR not in batch.schema.names:
-        return batch, None
-    far, batch = batch.column(FAR).fill_null(False), batch.drop_columns([FAR])
-    return (batch.filter(pc.invert(far)), batch.filter(far)) if far.true_count else (batch, None)
 
 
 def _packed_rows(

@@ -26,7 +26,8 @@ from fanlight.operators.ingest.prepare import Gate, common_schema
 from fanlight.operators.shard import Shard
 from fanlight.operators.stage_chain import StagePlan
 from fanlight.spark.bound_once import bound_once
-from fanlight.spark.pack import FAR, SHARD, Packing, Sent, broadcast, pack_by_shard
+from fanlight.spark.far_ahead import marked
+from fanlight.spark.pack import SHARD, Packing, Sent, broadcast, pack_by_shard
 from fanlight.spark.processor import ShardProcessor
 from fanlight.spark.spreading import with_copies
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
@@ -82,7 +83,8 @@ class ShardTester(TestedShard):
         self._preaggregates = preaggregates
         self._times = TimeReader.of(spec)
         super().__init__(StagePlan(spec, bound_once(spec, schema)))
-        self._pack = pack_by_shard(spec, schema, [ONLY], self._horizon, heartbeat=True)
+        packing = Packing(marked=None if spec.ahead is None else spec.time)
+        self._pack = pack_by_shard(spec, schema, [ONLY], self._horizon, heartbeat=True, packing=packing)
 
     def batch(
         self, records: Sequence[pa.RecordBatch], *, watermark: Timestamp, clock: Timestamp, ends: bool = False
@@ -102,7 +104,8 @@ class ShardTester(TestedShard):
         if limit == END_OF_TIME:
             return records
         times, _ = times_in(records, self.spec.time, self.spec.unit)
-        return records.append_column(FAR, pa.array(times > limit))
+        is_far = (times > limit) & (times <= LATEST)
+        return marked(records, self.spec.time, pa.array(is_far)) if is_far.any() else records
 
     def _sealed(self, records: Sequence[pa.RecordBatch], *, ends: bool) -> Iterator[Row]:
         placed = (batch.append_column(SHARD, pa.array([0] * len(batch), pa.int32())) for batch in records)
