@@ -99,6 +99,12 @@ SETTINGS = (
         is_choice=True,
     ),
     Setting(
+        "spark.sql.codegen.useIdInClassName",
+        "false",
+        "What Spark compiles for one input it runs for the next one, too; it would compile the same code once for each.",
+        is_choice=True,
+    ),
+    Setting(
         "spark.python.unix.domain.socket.enabled",
         "true",
         "Java and Python talk over a socket of the file system, which is a little faster than one of the network.",
