@@ -101,7 +101,7 @@ SETTINGS = (
     Setting(
         "spark.sql.codegen.useIdInClassName",
         "false",
-        "What Spark compiles for one input it runs for the next one, too; it would compile the same code once for each.",
+        "What Spark compiles for one input it runs for others, too; it would compile the same code for each.",
         is_choice=True,
     ),
     Setting(
