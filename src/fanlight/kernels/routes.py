@@ -34,6 +34,8 @@ class Routes:
     """Low ranges are merged row by row if they have at most this fraction (one in 8) of all rows together."""
     keys_part: int = 1 << 16
     """How many rows, in whole keys, are processed at once."""
+    first_codes: int = 1 << 15
+    """How many rows are looked at to see whether their codes repeat."""
     searched_piece: int = 1 << 12
     """How many sorted numbers are searched for at once."""
     front_bytes: int = 1 << 30

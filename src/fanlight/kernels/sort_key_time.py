@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from fanlight.kernels.grouping.groups import encode_in_order
 from fanlight.kernels.routes import ROUTES
 from fanlight.kernels.search_key_time import in_line, searched
 
@@ -24,6 +27,8 @@ _BITS = 64
 _SIGN = np.uint64(1 << 63)
 """Turns the order of signed numbers into that of unsigned ones."""
 _PIECE = 1 << 14
+_MANY = 8
+"""Codes are numbered first where there are this many times as many rows as are looked at to see whether it pays."""
 
 
 class RowOrder(NamedTuple):
@@ -105,10 +110,14 @@ def sort_by_key(codes: Codes) -> tuple[Ints, Ints]:
 
 
 def _by_wide_codes(codes: Codes, times: Ints, bits: int) -> Ints:
-    """The order by code and time where codes fill 64 bits, as hashes do: by their first digits, then numbered.
+    """The order by code and time where codes fill 64 bits, as hashes do.
 
-    Few codes have the same first digits; if two have, rows are ordered by both columns.
+    Codes that repeat are numbered first. Others are sorted by their first digits, and then numbered: few codes have
+    the same first digits; if two have, rows are ordered by both columns.
     """
+    if _repeat(codes):
+        numbers = encode_in_order([pa.array(codes)], len(codes)).codes
+        return sort_by_key_time(numbers, times).order
     mixed = codes.astype(np.int64, copy=False).view(np.uint64) ^ _SIGN
     packed = mixed >> np.uint64(bits) << np.uint64(bits)
     packed |= np.arange(len(codes), dtype=np.uint64)
@@ -122,6 +131,12 @@ def _by_wide_codes(codes: Codes, times: Ints, bits: int) -> Ints:
     numbers = np.zeros(len(codes), np.int64)
     np.cumsum(differs, out=numbers[1:])
     return order[sort_by_key_time(numbers, times[order]).order]
+
+
+def _repeat(codes: Codes) -> bool:
+    """Whether many rows have the same code, by the first of them."""
+    some = ROUTES.get().first_codes
+    return len(codes) >= _MANY * some and 2 * pc.count_distinct(pa.array(codes[:some])).as_py() <= some
 
 
 def pieces(count: int) -> Iterator[slice]:
