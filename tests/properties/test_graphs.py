@@ -125,6 +125,7 @@ def spelled(row: Row) -> str:
     return repr((row.window, row.key)) if isinstance(row, Firing) else repr(sorted(row.items()))
 
 
+@pytest.mark.filterwarnings("ignore:.*all records came as one bundle")  # a script of one step is one bundle on purpose
 @patient
 @given(graphs())
 def test_the_words_of_a_pipeline_declare_these_stages_and_count_the_same(graph: Graph) -> None:

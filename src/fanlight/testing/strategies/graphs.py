@@ -185,7 +185,7 @@ def _aggregations(
     if window.domain is not TimeDomain.EVENT or calm:
         spec["lateness"] = Duration(0)
     if calm:
-        return _once(spec)
+        return _once(_patient(spec))
     if changes or brings:
         return _retracting(spec, last=last)
     return _declarable(spec) if last else _followable(spec, changes=after == "sort")
@@ -243,6 +243,14 @@ def _once(spec: dict[str, Any]) -> WindowSpec:
     trigger = AtExpiry() if spec["lateness"].micros else AtWatermark()
     once = {"semantics": rules, "trigger": trigger, "accumulation": Accumulation.ACCUMULATING, "updated_only": False}
     return _stamped(WindowSpec(**{**spec, **once}))
+
+
+def _patient(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec whose sessions, where they touch, wait until no record can come that meets them."""
+    window = spec["window"]
+    if not (isinstance(window, Session) and window.touching):
+        return spec
+    return {**spec, "semantics": replace(spec["semantics"], session_end_is_inclusive=True)}
 
 
 def _stamped(spec: WindowSpec) -> WindowSpec:
