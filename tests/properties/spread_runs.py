@@ -20,7 +20,7 @@ from fanlight.operators.ingest.prepare import Gate, common_schema
 from fanlight.operators.join.plan import JoinPlan
 from fanlight.operators.kept_rows import kept_rows
 from fanlight.operators.shard import Shard
-from fanlight.spark.far_ahead import marked
+from fanlight.spark.far_ahead import Marks, marked
 from fanlight.spark.pack import Packing, pack_by_shard
 from fanlight.spark.processor import unpacked
 from fanlight.spark.spreading import with_copies, without_copies
@@ -50,7 +50,7 @@ class SpreadRun:
                 list(range(shards)),
                 lambda: None,
                 heartbeat=True,
-                packing=Packing(place, None, intakes[name], told_by_packer(strategy), "ts"),
+                packing=Packing(place, None, intakes[name], told_by_packer(strategy), Marks("ts")),
             )
             for place, (name, strategy) in enumerate(spec.watermark.inputs)
         }

@@ -19,7 +19,7 @@ from fanlight.operators.handover import Handover
 from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.prepare import Gate
 from fanlight.spark.arrow_columns import arrow_columns
-from fanlight.spark.far_ahead import with_marks
+from fanlight.spark.far_ahead import Marks, with_marks
 from fanlight.spark.pack import PACKED, Batches, StageBefore
 from fanlight.spark.session import require_settings
 from fanlight.spark.shipping import through
@@ -96,16 +96,15 @@ class SparkInput:
         if self.before is not None:
             carried = from_arrow_schema(linked_schema(self._raw(spec)))
             return through(self.before.leaving(signals), self._linked(spec), carried)
-        time = self.marked(spec)
-        if time is None or spec.ahead is None:
-            return self.source
-        return with_marks(self.source, time, spec.ahead)
+        marks = self.marks(spec)
+        return self.source if marks is None or spec.ahead is None else with_marks(self.source, marks, spec.ahead)
 
-    def marked(self, spec: StreamSpec) -> str | None:
-        """The column of times among which those too far ahead of the clock are marked; None if none can be."""
+    def marks(self, spec: StreamSpec) -> Marks | None:
+        """Which times are marked because they may be too far ahead of the clock; None if none can be."""
         if self.before is not None or spec.ahead is None or not self.is_streaming:
             return None
-        return self._time(spec)
+        zone = self.source.sparkSession.conf.get("spark.sql.session.timeZone") or ""
+        return Marks.of(self._time(spec), spec.ahead, zone)
 
     def sealed(self, spec: StreamSpec, signals: str | None, sealed: Packs) -> DataFrame:
         """The records as `sealed` packs them, where it needs nothing that Spark says of a record.

@@ -15,15 +15,16 @@ from fanlight.model.join.sides import COPY
 from fanlight.model.preparation import Intake
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
-from fanlight.model.time.watermarks import WatermarkStrategy
+from fanlight.model.time.watermarks import BoundedDisorder, WatermarkStrategy
 from fanlight.operators.ingest.bundle import TimeReader, times_in
 from fanlight.operators.ingest.conform import conform
 from fanlight.operators.ingest.inputs import Watermarks
 from fanlight.operators.ingest.prepare import Gate
 from fanlight.operators.operator import BoundSpec
 from fanlight.operators.preaggregator import PreAggregator
+from fanlight.spark import in_doubt
 from fanlight.spark.bound_once import bound_once
-from fanlight.spark.far_ahead import parted
+from fanlight.spark.far_ahead import Marks, unmarked
 from fanlight.spark.output import acted_on
 from fanlight.spark.shards import places_of
 from fanlight.spark.spreading import Spreading
@@ -42,6 +43,7 @@ class Sent(StrEnum):
     PREAGGREGATED = "preaggregated"
     PASSED = "passed"
     FILTERED = "filtered"
+    IN_DOUBT = "in_doubt"
     HEARTBEAT = "heartbeat"
     END = "end"
 
@@ -84,8 +86,8 @@ class Packing(NamedTuple):
     """What is done to its records first."""
     watermark: WatermarkStrategy | None = None
     """How its watermark follows its records; None: as the spec says."""
-    marked: str | None = None
-    """The column of times among which those too far ahead of the clock are marked; None if none can be."""
+    marks: Marks | None = None
+    """Which times are marked because they may be too far ahead of the clock; None if none can be."""
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -159,7 +161,7 @@ class Packer:
         self, spec: StreamSpec, bound: BoundSpec, ids: list[int], horizon: Horizon, packing: Packing | None = None
     ) -> None:
         self._spec = spec
-        self._place, self._after, intake, strategy, self._marked = Packing() if packing is None else packing
+        self._place, self._after, intake, strategy, self._marks = Packing() if packing is None else packing
         times = bound.times or TimeReader.of(spec)
         self._gate = None if intake is None else Gate(intake, times)
         self.filtered = 0
@@ -174,7 +176,8 @@ class Packer:
         self.origin = 0 if context is None else context.partitionId()
         self._sequence = 0
         self._watermark: Timestamp = START_OF_TIME
-        self._watermarks = Watermarks(strategy or spec.watermark)
+        self._strategy = strategy or spec.watermark
+        self._watermarks = Watermarks(self._strategy)
 
     @property
     def has_packed(self) -> bool:
@@ -184,14 +187,13 @@ class Packer:
     def pack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The chunks of a batch: pre-aggregated records, and records as they are."""
         if PASSED not in batch.schema.names:
-            # those too far ahead go to their shard as they are, move no watermark and are not pre-aggregated
-            batch, far = (batch, None) if self._marked is None else parted(batch, self._marked)
+            if self._marks is not None:
+                batch, since = unmarked(batch, self._marks.column)
+                if since is not None:
+                    return self._with_doubtful(batch, self._marks, since)
             batch = self._gated(batch)
             self._follow(batch)
-            packed = self._packed(batch)
-            if far is None:
-                return packed
-            return pa.concat_batches([packed, self._chunks(*self._placed(self._gated(far, moves=False)), Sent.RECORDS)])
+            return self._packed(batch)
         passed = batch.column(PASSED)
         records = self._packed(self._gated(batch.filter(passed.is_null()).drop_columns([PASSED]), moves=False))
         others = passed.drop_null()
@@ -199,6 +201,22 @@ class Packer:
         reached = acted_on((opened(row.as_buffer()) for row in others), self._after.number)
         self._reach(self._after.spec.hands_on(reached))
         return pa.concat_batches([records, self._numbered(self._ids[:1] * len(others), Sent.PASSED, others)])
+
+    def _with_doubtful(self, batch: pa.RecordBatch, marks: Marks, since: Timestamp) -> pa.RecordBatch:
+        """The chunks of a batch in which times from `since` on may be too far ahead of the clock.
+
+        Such records go to their shard as they are, are not pre-aggregated and move no watermark here.
+        """
+        times, faults = times_in(batch, marks.column, None)
+        times = np.unique(times[faults == 0])
+        near, doubtful = times[times < since], times[times >= since]
+        if self._by_event and len(near):
+            self._observe(int(near[-1]))
+        packed = [self._packed(self._gated(batch, moves=False), since)]
+        if marks.by_day and self._by_event and isinstance(self._strategy, BoundedDisorder):
+            message = in_doubt.told(doubtful, doubtful - self._strategy.delay.micros)
+            packed.append(self._numbered(self._ids, Sent.IN_DOUBT, pa.array([message] * len(self._ids), pa.binary())))
+        return pa.concat_batches(packed)
 
     def _gated(self, batch: pa.RecordBatch, *, moves: bool = True) -> pa.RecordBatch:
         """The records after what is done to them first; if it `moves` the watermark, it does for those left out too."""
@@ -212,15 +230,20 @@ class Packer:
             self._reach(gated.watermark)
         return gated.batch
 
-    def _packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _packed(self, batch: pa.RecordBatch, since: Timestamp | None = None) -> pa.RecordBatch:
+        """The chunks of records; those with times from `since` on are not pre-aggregated."""
         rows, shards = self._placed(batch)
         if self._preaggregator is None or self._known is None or len(rows) < _SEVERAL:
             return self._chunks(rows, shards, Sent.RECORDS)
         times, slots, doubtful = self._preaggregator.divide(rows, self._known)
         if not self._preaggregator.pays(rows, slots):
             return self._chunks(rows, shards, Sent.RECORDS)
+        if since is not None:
+            doubtful = times >= since if doubtful is None else doubtful | (times >= since)
         if doubtful is None:
             return self._preaggregated(self._preaggregator, rows, times, slots, shards)
+        if doubtful.all():
+            return self._chunks(rows, shards, Sent.RECORDS)
         sure = ~doubtful
         parts = [
             self._chunks(rows.filter(pa.array(doubtful)), shards[doubtful], Sent.RECORDS),

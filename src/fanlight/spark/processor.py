@@ -18,7 +18,7 @@ from fanlight.operators.ingest.inputs import Arrival, Said
 from fanlight.operators.preaggregator import ROWS, PreAggregated
 from fanlight.operators.shard import Shard
 from fanlight.operators.stage_chain import StageChain, StagePlan
-from fanlight.spark import last_watermark
+from fanlight.spark import in_doubt, last_watermark
 from fanlight.spark.output import OutputRow, output_rows
 from fanlight.spark.pack import Sent
 from fanlight.spark.store import CHUNKS, KEYS, VALUES, SparkStore
@@ -93,6 +93,7 @@ def unpacked(
     """Packed rows, in their order: what each input brings, and the records of all that are pre-aggregated."""
     preaggregated: list[pa.RecordBatch] = []
     arrivals: list[Arrival] = []
+    furthest = shard.furthest(START_OF_TIME if clock is None else clock)
     for place in range(max(len(inputs), 1)):
         own = [row for row in come if row["input"] == place]
         chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.PREAGGREGATED: []}
@@ -101,7 +102,8 @@ def unpacked(
                 chunks[row["kind"]].append(opened(bytes(row["payload"])))
         records, aggregated = chunks[Sent.RECORDS], chunks[Sent.PREAGGREGATED]
         preaggregated += aggregated
-        told = max((row["watermark"] for row in own), default=START_OF_TIME)
+        doubtful = [bytes(row["payload"]) for row in own if row["kind"] == Sent.IN_DOUBT]
+        told = max([in_doubt.settled(doubtful, furthest), *(row["watermark"] for row in own)])
         said = Said(inputs[place] if inputs else None, None if told == START_OF_TIME else told, clock)
         filtered = sum(int.from_bytes(row["payload"]) for row in own if row["kind"] == Sent.FILTERED)
         counted = sum(pc.sum(chunk.column(ROWS)).as_py() for chunk in aggregated)

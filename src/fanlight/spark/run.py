@@ -228,7 +228,7 @@ class SparkRun:
         known = partial(last_watermark.found, self.stage) if self.source.isStreaming else _unmoved
         # the one bundle of a batch DataFrame acts on the watermark of all its records, if results show it
         heartbeat = self.source.isStreaming or not self.spec.fires_once
-        packing = Packing(place, one.after, one.intake, told_by_packer(one.watermark), one.marked(self.spec))
+        packing = Packing(place, one.after, one.intake, told_by_packer(one.watermark), one.marks(self.spec))
         sealed = pack_by_shard(self.spec, self.bound.schema, self.ids, known, heartbeat=heartbeat, packing=packing)
         if self.placed_by_packer:
             packed = one.sealed(self.spec, signals, sealed)

@@ -26,7 +26,7 @@ from fanlight.operators.ingest.prepare import Gate, common_schema
 from fanlight.operators.shard import Shard
 from fanlight.operators.stage_chain import StagePlan
 from fanlight.spark.bound_once import bound_once
-from fanlight.spark.far_ahead import marked
+from fanlight.spark.far_ahead import Marks, marked
 from fanlight.spark.pack import SHARD, Packing, Sent, broadcast, pack_by_shard
 from fanlight.spark.processor import ShardProcessor
 from fanlight.spark.spreading import with_copies
@@ -83,7 +83,7 @@ class ShardTester(TestedShard):
         self._preaggregates = preaggregates
         self._times = TimeReader.of(spec)
         super().__init__(StagePlan(spec, bound_once(spec, schema)))
-        packing = Packing(marked=None if spec.ahead is None else spec.time)
+        packing = Packing(marks=None if spec.ahead is None else Marks(spec.time))
         self._pack = pack_by_shard(spec, schema, [ONLY], self._horizon, heartbeat=True, packing=packing)
 
     def batch(
