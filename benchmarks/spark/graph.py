@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame, functions
 
 import fanlight as fl
 from benchmarks import stages
 from benchmarks.data import Orders
 from benchmarks.figures import Scale, at_most, table
 from benchmarks.spark.check import check
-from benchmarks.spark.contestants import Contestant
+from benchmarks.spark.contestants import DELAY, Contestant
 from benchmarks.spark.few import few, last_watermark
 from benchmarks.spark.files import Files
 from benchmarks.spark.load import Load
@@ -26,9 +27,7 @@ from benchmarks.spark.session import session
 from benchmarks.stages import BEST, COUNTS, EARLY, MINUTE, ONE, SUMS, TWO
 from benchmarks.totals import floored
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
+SPARK_ONE, SPARK_TWO = "Spark's own counts by minute, one input", "Spark's own, two inputs"
 _WARM = 3
 """Batches of a play that do not count."""
 
@@ -101,6 +100,26 @@ class Best:
         return _as_table({start: top for start, top in stages.greatest(few()).items() if start <= closed})
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many orders each minute has, whatever their keys."""
+
+    name: str
+
+    def found(self, rows: pa.Table, *, repeats: bool) -> pa.Table:
+        """The counts of closed windows."""
+        assert not repeats
+        start = pc.struct_field(rows.column("window"), "start").cast(pa.int64())
+        return pa.table({"start": start, "n": rows.column("n")}).sort_by("start").combine_chunks()
+
+    def defined(self) -> pa.Table:
+        """The counts of minutes that have ended before the last watermark."""
+        starts = pa.table({"start": floored(few().column("ts"), MINUTE)})
+        counted = starts.group_by("start", use_threads=False).aggregate([([], "count_all")])
+        closed = counted.filter(pc.less_equal(counted.column("start"), last_watermark() - MINUTE))
+        return closed.rename_columns(["start", "n"]).sort_by("start").combine_chunks()
+
+
 MINUTES = Counted(COUNTS, MINUTE, MINUTE)
 HOPPING = Counted(EARLY, 10 * MINUTE, MINUTE)
 INPUTS = Counted(ONE, MINUTE, MINUTE)
@@ -108,11 +127,11 @@ INPUTS = Counted(ONE, MINUTE, MINUTE)
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Two contestants, and how many times the cost of the first the second may have."""
+    """Two contestants, and how many times the cost of the first the second may have; None for orientation."""
 
     first: Contestant
     second: Contestant
-    bar: float
+    bar: float | None
 
 
 def contests(scale: Scale) -> tuple[Contest, ...]:
@@ -134,6 +153,13 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
     def both(web: DataFrame, shop: DataFrame) -> DataFrame:
         return stages.counts(fl.union(web=stages.orders(web), shop=stages.orders(shop))).df
 
+    def spark_alone(*sources: DataFrame) -> DataFrame:
+        windows = (
+            reduce(DataFrame.union, sources).withWatermark("ts", DELAY).groupBy(functions.window("ts", "1 minute"))
+        )
+        return windows.agg(functions.count("*").alias("n"))
+
+    totals = Totals(SPARK_ONE)
     return (
         Contest(
             Contestant(COUNTS, MINUTES, counts, files, _WARM),
@@ -149,6 +175,11 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
             Contestant(ONE, INPUTS, counts, files, _WARM),
             Contestant(TWO, INPUTS, both, files, _WARM, inputs=2),
             1.1,
+        ),
+        Contest(
+            Contestant(SPARK_ONE, totals, spark_alone, files, _WARM),
+            Contestant(SPARK_TWO, totals, spark_alone, files, _WARM, inputs=2),
+            None,
         ),
     )
 
@@ -171,7 +202,8 @@ def _told(contest: Contest, taken: Accepted) -> list[list[str]]:
     """What the two contestants took."""
     first, second = contest.first.name, contest.second.name
     cost = taken.ratio(first, second)
-    told = {first: ["1.00", ""], second: [f"{cost:.2f}", at_most(cost, contest.bar)]}
+    bar = "" if contest.bar is None else at_most(cost, contest.bar)
+    told = {first: ["1.00", ""], second: [f"{cost:.2f}", bar]}
     return [
         [
             name,

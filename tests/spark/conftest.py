@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if pyspark.__version__.startswith("4.1."):
         for item in items:
             for warning in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
-                item.add_marker(pytest.mark.filterwarnings(f"default::{warning}"))
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::{warning}"))
 
 
 @pytest.fixture(scope="session")

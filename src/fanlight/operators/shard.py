@@ -108,10 +108,6 @@ class Shard:
         """Where every record went."""
         return Accounting() if self.books is None else self.books.accounting
 
-    def furthest(self, clock: Timestamp) -> Timestamp:
-        """The greatest time that a record may have at `clock`."""
-        return self._times.furthest(clock)
-
     def bind(self, schema: pa.Schema) -> None:
         """Bind the spec to these columns, and continue from the state in the store, if it is of the same pipeline."""
         identified = known_schema(self.store) or without_views(schema)

@@ -10,12 +10,14 @@ A time that lies there, or further back, from the beginning is moved just above 
 
 Spark writes numbers into the code that it makes of a query. With the clock among them every batch would have code of
 its own, which Java compiles anew and runs slowly at first: that took an eighth of a batch. The day of the clock stays
-the same all day. So, where it can be, the limit is counted from the start of that day, and then times of the hours
-that have passed since are marked too. A shard, which knows the clock, tells them apart:
+the same all day. So, where it can be, `ahead` is counted from the start of that day. Then more times are marked than
+are too far ahead: some are in doubt, until a shard, which knows the clock, settles which they are.
 
-    day     |---------- clock                        |
-            └────────── ahead ──────────►|-- in doubt --|-- too far ahead --►
-                                         marked from here
+    start of day    clock
+    |---------------|
+    |------- ahead ------->|---------------->   marked
+                    |------- ahead ------->|>   too far ahead
+                           |-- in doubt ---|
 """
 
 from __future__ import annotations
@@ -58,10 +60,11 @@ class Marks(NamedTuple):
 
 def with_marks(frame: DataFrame, marks: Marks, ahead: Duration) -> DataFrame:
     """The rows, with a mark on each time that is more than `ahead` after the clock of its batch, or after its day."""
-    since = functions.unix_micros(functions.current_timestamp())
     if marks.by_day:
-        since = functions.unix_date(functions.current_date()).cast("bigint") * functions.lit(_DAY)
-    limit = since + functions.lit(min(ahead.micros, LATEST))
+        counted_from = functions.unix_date(functions.current_date()).cast("bigint") * functions.lit(_DAY)
+    else:
+        counted_from = functions.unix_micros(functions.current_timestamp())
+    limit = counted_from + functions.lit(min(ahead.micros, LATEST))
 
     def marked(moment: Column) -> Column:
         micros = functions.unix_micros(moment)

@@ -164,6 +164,7 @@ class Packer:
         self._place, self._after, intake, strategy, self._marks = Packing() if packing is None else packing
         times = bound.times or TimeReader.of(spec)
         self._gate = None if intake is None else Gate(intake, times)
+        self._unit = spec.unit if intake is None else intake.unit or spec.unit
         self.filtered = 0
         """How many records were left out."""
         self._schema = bound.schema
@@ -207,7 +208,7 @@ class Packer:
 
         Such records go to their shard as they are, are not pre-aggregated and move no watermark here.
         """
-        times, faults = times_in(batch, marks.column, None)
+        times, faults = times_in(batch, marks.column, self._unit)
         times = np.unique(times[faults == 0])
         near, doubtful = times[times < since], times[times >= since]
         if self._by_event and len(near):

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor
 
 from fanlight.errors import StateError
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
+from fanlight.operators.ingest.bundle import TimeReader
 from fanlight.operators.ingest.conform import CheckedBatch
 from fanlight.operators.ingest.inputs import Arrival, Said
 from fanlight.operators.preaggregator import ROWS, PreAggregated
@@ -93,7 +94,6 @@ def unpacked(
     """Packed rows, in their order: what each input brings, and the records of all that are pre-aggregated."""
     preaggregated: list[pa.RecordBatch] = []
     arrivals: list[Arrival] = []
-    furthest = shard.furthest(START_OF_TIME if clock is None else clock)
     for place in range(max(len(inputs), 1)):
         own = [row for row in come if row["input"] == place]
         chunks: dict[str, list[pa.RecordBatch]] = {Sent.RECORDS: [], Sent.PREAGGREGATED: []}
@@ -102,8 +102,10 @@ def unpacked(
                 chunks[row["kind"]].append(opened(bytes(row["payload"])))
         records, aggregated = chunks[Sent.RECORDS], chunks[Sent.PREAGGREGATED]
         preaggregated += aggregated
+        told = max((row["watermark"] for row in own), default=START_OF_TIME)
         doubtful = [bytes(row["payload"]) for row in own if row["kind"] == Sent.IN_DOUBT]
-        told = max([in_doubt.settled(doubtful, furthest), *(row["watermark"] for row in own)])
+        if doubtful and clock is not None:
+            told = max(told, in_doubt.settled(doubtful, TimeReader.of(shard.spec).furthest(clock)))
         said = Said(inputs[place] if inputs else None, None if told == START_OF_TIME else told, clock)
         filtered = sum(int.from_bytes(row["payload"]) for row in own if row["kind"] == Sent.FILTERED)
         counted = sum(pc.sum(chunk.column(ROWS)).as_py() for chunk in aggregated)
