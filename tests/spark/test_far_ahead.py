@@ -126,22 +126,27 @@ def test_the_shard_makes_dead_letters_of_them(times: tuple[datetime, ...], preag
     assert (account["received"], account["dead_letters"]) == (2, times.count(LATER))
 
 
+def sums_of_seconds(spark: SparkSession, folder: Path) -> Accepted:
+    taken = Accepted()
+    windowed = fl.stream(source(spark, folder), time="ts", delay="0 s").key_by("k").window(fl.tumbling("1 s"))
+    query = windowed.agg(n=fl.sum("v")).write_to(
+        taken, checkpoint=str(folder / "checkpoint"), available_now=True, flush=True
+    )
+    assert query is not None
+    query.awaitTermination()
+    return taken
+
+
 @pytest.mark.slow
 def test_one_record_of_2099_and_everything_later_is_still_accepted(spark: SparkSession, tmp_path: Path) -> None:
     """Each file is a micro-batch, whose timestamp is the clock. Windows of a day, so that today's are still open."""
-    taken = Accepted()
     today = datetime.now(UTC)
     times = [today - timedelta(hours=1), LATER, today, today + timedelta(hours=1)]
     tables = [
         pa.table({"ts": pa.array([t], pa.timestamp("us", "UTC")), "k": ["a"], "v": [n]}) for n, t in enumerate(times)
     ]
     write(tmp_path / "in", tables)
-    windowed = fl.stream(source(spark, tmp_path), time="ts", delay="0 s").key_by("k").window(fl.tumbling("1 s"))
-    query = windowed.agg(n=fl.sum("v")).write_to(
-        taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True
-    )
-    assert query is not None
-    query.awaitTermination()
+    taken = sums_of_seconds(spark, tmp_path)
     assert sorted(taken.table["n"].to_pylist()) == [0, 2, 3]
     assert [(letter["reason"], letter["record"]["ts"]) for letter in taken.letters] == [("too_far_ahead", LATER)]
     whole = spark.read.schema(DDL).parquet(str(tmp_path / "in"))  # a batch DataFrame has no clock
@@ -152,7 +157,6 @@ def test_one_record_of_2099_and_everything_later_is_still_accepted(spark: SparkS
 @pytest.mark.slow
 def test_a_time_of_tomorrow_moves_the_watermark_of_every_shard(spark: SparkSession, tmp_path: Path) -> None:
     """Nearly a day ahead of the clock is not too far, which only the shards know. What comes then is late."""
-    taken = Accepted()
     now = datetime.now(UTC)
     nearly = now + timedelta(days=1, seconds=-10)
     tables = [
@@ -160,11 +164,6 @@ def test_a_time_of_tomorrow_moves_the_watermark_of_every_shard(spark: SparkSessi
         for times, values in [([now, nearly], [0, 1]), ([now + timedelta(hours=1), nearly], [2, 3])]
     ]
     write(tmp_path / "in", tables)
-    windowed = fl.stream(source(spark, tmp_path), time="ts", delay="0 s").key_by("k").window(fl.tumbling("1 s"))
-    query = windowed.agg(n=fl.sum("v")).write_to(
-        taken, checkpoint=str(tmp_path / "checkpoint"), available_now=True, flush=True
-    )
-    assert query is not None
-    query.awaitTermination()
+    taken = sums_of_seconds(spark, tmp_path)
     assert sorted(taken.table["n"].to_pylist()) == [0, 4]
     assert [(letter["reason"], letter["record"]["v"]) for letter in taken.letters] == [("expired", 2)]
