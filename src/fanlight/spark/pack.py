@@ -15,6 +15,7 @@ from fanlight.model.join.sides import COPY
 from fanlight.model.preparation import Intake
 from fanlight.model.stream_spec import StreamSpec
 from fanlight.model.time.timestamp import START_OF_TIME, Timestamp
+from fanlight.model.time.unit import TimeUnit
 from fanlight.model.time.watermarks import BoundedDisorder, WatermarkStrategy
 from fanlight.operators.ingest.bundle import TimeReader, times_in
 from fanlight.operators.ingest.conform import conform
@@ -208,13 +209,11 @@ class Packer:
 
         Such records go to their shard as they are, are not pre-aggregated and move no watermark here.
         """
-        times, faults = times_in(batch, marks.column, self._unit)
-        times = np.unique(times[faults == 0])
-        near, doubtful = times[times < since], times[times >= since]
-        if self._by_event and len(near):
-            self._observe(int(near[-1]))
+        times = _usable(batch, marks.column, self._unit)
+        self._see(times[times < since])
         packed = [self._packed(self._gated(batch, moves=False), since)]
         if marks.by_day and self._by_event and isinstance(self._strategy, BoundedDisorder):
+            doubtful = np.unique(times[times >= since])
             message = in_doubt.told(doubtful, doubtful - self._strategy.delay.micros)
             packed.append(self._numbered(self._ids, Sent.IN_DOUBT, pa.array([message] * len(self._ids), pa.binary())))
         return pa.concat_batches(packed)
@@ -270,13 +269,13 @@ class Packer:
 
     def _follow(self, rows: pa.RecordBatch) -> None:
         """Let the watermark follow the times of records; unusable times do not move it."""
-        spec = self._spec
-        if not self._by_event or not len(rows):
-            return
-        times, faults = times_in(rows, spec.time, spec.unit)
-        usable = times[faults == 0] if faults.any() else times
-        if len(usable):
-            self._observe(int(usable.max()))
+        if self._by_event and len(rows):
+            self._see(_usable(rows, self._spec.time, self._spec.unit))
+
+    def _see(self, times: Ints) -> None:
+        """Let the watermark follow the greatest of these times, where it is about event time."""
+        if self._by_event and len(times):
+            self._observe(int(times.max()))
 
     def _observe(self, greatest: Timestamp) -> None:
         self._watermarks.observe(None, greatest, START_OF_TIME)
@@ -340,6 +339,12 @@ def _packed_rows(
         "input": [place] * count,
     }
     return pa.record_batch(columns, schema=_SCHEMA)
+
+
+def _usable(rows: pa.RecordBatch, column: str, unit: TimeUnit | None) -> Ints:
+    """The times in a column that a record may have."""
+    times, faults = times_in(rows, column, unit)
+    return times[faults == 0] if faults.any() else times
 
 
 def _gathered(batches: Batches) -> Iterator[pa.RecordBatch]:
