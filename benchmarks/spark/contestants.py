@@ -14,6 +14,8 @@ from benchmarks.spark.files import Files
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from fanlight.written import Written
+
 DELAY = "5 seconds"
 """How far the watermark follows behind, for all of them."""
 
@@ -48,6 +50,8 @@ class Contestant:
     """How many inputs the rows of the files come in."""
     writes: bool = False
     """Whether its rows are written to parquet files; otherwise they go to a sink that does nothing."""
+    result: Callable[..., Written] | None = None
+    """What `write_to` writes, in the place of Spark's own sink."""
 
 
 def orders(source: DataFrame) -> fl.Stream:

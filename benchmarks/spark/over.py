@@ -45,13 +45,16 @@ class RowsWithAverage:
         return _in_order(rows.filter(pc.less(rows.column("time"), last_watermark())))
 
 
-def fanlight(name: str, windows: RowsWithAverage, files: Files, warm: int) -> Contestant:
-    """Fanlight's `over`."""
+def fanlight(name: str, windows: RowsWithAverage, files: Files, warm: int, *, by_spark: bool = False) -> Contestant:
+    """Fanlight's `over`, written by `write_to`, or by Spark's own sink."""
+
+    def result(source: DataFrame) -> fl.OverResult:
+        return orders(source).over(fl.range("60 seconds")).add(average=fl.avg("price"))
 
     def query(source: DataFrame) -> DataFrame:
-        return orders(source).over(fl.range("60 seconds")).add(average=fl.avg("price")).df
+        return result(source).df
 
-    return Contestant(name, windows, query, files, warm, writes=True)
+    return Contestant(name, windows, query, files, warm, writes=True, result=None if by_spark else result)
 
 
 def by_key(name: str, windows: RowsWithAverage, files: Files, warm: int) -> Contestant:

@@ -18,14 +18,17 @@ from benchmarks.spark.report import SPEEDS, SparkFigures, speeds
 from benchmarks.spark.rounds import Accepted, side_by_side
 from benchmarks.spark.session import session
 
-OURS, BY_KEY = "Fanlight", "Spark, a processor grouped by key"
+OURS, BY_SPARK, BY_KEY = "Fanlight", "Fanlight, written by Spark", "Spark, a processor grouped by key"
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Contestants in the order of their turns, Fanlight first, and how many times as fast it must be as the other."""
+    """Contestants in the order of their turns, Fanlight first, and how many times as fast it must be as the second.
 
-    contestants: tuple[Contestant, Contestant]
+    Others after these two have no bar.
+    """
+
+    contestants: tuple[Contestant, ...]
     bar: float
     speed: float | None = None
     """How many million rows a second Fanlight must take besides; None for any number."""

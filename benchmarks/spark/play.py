@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LOOK, _SHORTEST, _LONGEST = 10, 30, 90
 """Seconds: how often a rehearsal is looked at, and how long it takes at least and at most."""
-_CHECKPOINT, _ROWS = "checkpoint", "rows"
+_CHECKPOINT, ROWS = "checkpoint", "rows"
 """The folders of a query."""
 _LITTLE = 0.1
 """The share of one core up to which the compiler is nearly done."""
@@ -62,10 +62,19 @@ class Played:
         return median(batch.milliseconds for batch in self.batches[self.warm :])
 
 
-def asked(spark: SparkSession, contestant: Contestant, files: Files, room: Path) -> DataFrame:
-    """The query of a contestant over files, as a stream for each of its inputs, one a micro-batch."""
+def sources(spark: SparkSession, contestant: Contestant, files: Files, room: Path) -> list[DataFrame]:
+    """Files as a stream for each input of a contestant, one file a micro-batch."""
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-    return contestant.query(*(reader.parquet(str(part.folder(room))) for part in files.parted(contestant.inputs)))
+    return [reader.parquet(str(part.folder(room))) for part in files.parted(contestant.inputs)]
+
+
+def written(contestant: Contestant, inputs: list[DataFrame], place: Path) -> StreamingQuery:
+    """Let `write_to` write the rows of a contestant to a folder in `place`, up to the end of the files."""
+    assert contestant.result is not None
+    result = contestant.result(*inputs)
+    query = result.write_to(f"{place / ROWS}/", checkpoint=str(place / _CHECKPOINT), available_now=True)
+    assert query is not None  # its source is a stream
+    return query
 
 
 def rehearse(
@@ -102,7 +111,7 @@ def play(spark: SparkSession, contestant: Contestant, room: Path) -> Played:
     """Run the contestant's query once, into a sink that takes everything and does nothing, or into parquet files."""
     query, place = _started(spark, contestant, room)
     query.awaitTermination()
-    leaving = rows_by_batch(place / _ROWS) if contestant.writes else _told(query)
+    leaving = rows_by_batch(place / ROWS) if contestant.writes else _told(query)
     batches = tuple(
         Batch(progress["numInputRows"], leaving[progress["batchId"]], progress["durationMs"]["triggerExecution"])
         for progress in query.recentProgress
@@ -123,16 +132,19 @@ def _told(query: StreamingQuery) -> dict[int, int]:
 def _started(spark: SparkSession, contestant: Contestant, room: Path) -> tuple[StreamingQuery, Path]:
     """The query, and the folder of its checkpoint and of the rows it writes."""
     place = Path(mkdtemp(prefix="played-", dir=room))  # what a stopped query still writes is in no one's way
-    writer = asked(spark, contestant, contestant.files, room).writeStream.outputMode("append")
+    inputs = sources(spark, contestant, contestant.files, room)
+    if contestant.result is not None:
+        return written(contestant, inputs, place), place
+    writer = contestant.query(*inputs).writeStream.outputMode("append")
     writer = writer.trigger(availableNow=True).option("checkpointLocation", str(place / _CHECKPOINT))
     if contestant.writes:
-        return writer.format("parquet").option("path", str(place / _ROWS)).start(), place
+        return writer.format("parquet").option("path", str(place / ROWS)).start(), place
     return writer.format("noop").start(), place
 
 
 def _clear(place: Path) -> None:
     """Remove the rows a query has written: a play writes half a gigabyte."""
-    rmtree(place / _ROWS, ignore_errors=True)
+    rmtree(place / ROWS, ignore_errors=True)
 
 
 def _bytes(folder: Path) -> int:

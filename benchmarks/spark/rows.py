@@ -6,7 +6,7 @@ from benchmarks.data import Orders
 from benchmarks.figures import Scale
 from benchmarks.spark import in_order, over
 from benchmarks.spark.files import Files
-from benchmarks.spark.pairs import BY_KEY, OURS, Contest, held
+from benchmarks.spark.pairs import BY_KEY, BY_SPARK, OURS, Contest, held
 from benchmarks.spark.report import SparkFigures
 
 REPARTITIONED = "Spark `repartition` by key"
@@ -30,6 +30,7 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
             (
                 over.fanlight(OURS, rows, files, _WARM),
                 over.by_key(BY_KEY, rows, Files(orders, first=_SLOW), _WARM_SLOW),
+                over.fanlight(BY_SPARK, rows, files, _WARM, by_spark=True),
             ),
             OVER,
             speed=OVER_SPEED,

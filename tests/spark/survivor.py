@@ -4,8 +4,8 @@
     graph     three stages over two inputs
     join      a left join of two inputs
 
-Makes the same records in the same batches every time, whenever it is killed, and writes FOLDER/totals.db; ends when
-the batch after the last record is in the table.
+Makes the same records in the same batches every time, whenever it is killed, and writes FOLDER/totals.db, and dead
+letters there or to the folder FOLDER/letters; ends when the batch after the last record is in the table.
 
 The source is Spark's own `rate-micro-batch`: the end of a batch follows from its start alone. (The source of files
 notes the files of a batch before Spark notes the batch. Killed between the two, it gives the next batch the files of
@@ -28,6 +28,8 @@ BATCHES = {"totals": 120 if LONG else 24, "graph": 60 if LONG else 14, "join": 6
 ROWS = 40
 WITH_LOCAL_CHECKPOINTS = {"graph", "join"}
 """The queries whose session says so; the other has Spark's own way to write checkpoints."""
+WITH_LETTERS_APART = {"totals"}
+"""The queries whose dead letters are parquet files, which tasks write."""
 
 
 def orders(spark: SparkSession, batches: int, seed: int = 0) -> DataFrame:
@@ -95,6 +97,7 @@ def main(name: str, folder: Path, master: str) -> None:
     query = QUERIES[name](spark).write_to(
         f"sqlite:///{folder / 'totals.db'}",
         table="totals",
+        dead_letters=f"{folder / 'letters'}/" if name in WITH_LETTERS_APART else None,
         checkpoint=str(folder / "checkpoint"),
     )
     assert query is not None

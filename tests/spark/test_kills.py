@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.dataset as ds
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -133,7 +134,11 @@ def started(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Tables:
-    return {name: sorted(ask(folder, question, []), key=repr) for name, question in TABLES.items()}
+    found = {name: sorted(ask(folder, question, []), key=repr) for name, question in TABLES.items()}
+    if (folder / "letters").exists():
+        letters = ds.dataset(folder / "letters").to_table(["reason", "record", "detail"])
+        found["dead letters"] = sorted(letters.to_pylist(), key=repr)
+    return found
 
 
 def ask(folder: Path, question: str, otherwise: list[Any]) -> list[Any]:

@@ -69,11 +69,24 @@ class DeliveryHere(Delivery):
         return LocalFiles()
 
     def stage(self, part: Part, folder: str, *, even_empty: bool) -> bool:
-        """One file; the batch is the name of the folder, so the accounting does not repeat it."""
-        table = self.batch.part(part)
-        if not even_empty and not len(table):
-            return False
-        shutil.rmtree(folder, ignore_errors=True)  # what a run that was killed has left
-        Path(folder).mkdir(parents=True)
-        pq.write_table(table.drop_columns(["batch"]) if part is Part.ACCOUNTING else table, f"{folder}/part-0.parquet")
-        return True
+        """One file."""
+        return staged_here(self.batch, part, folder, even_empty=even_empty)
+
+
+def staged_here(batch: Batch, part: Part, folder: str, *, even_empty: bool) -> bool:
+    """Write a part of a batch that is in this process into a folder, as one file; False if it needs none.
+
+    The batch is the name of the folder, so the accounting does not repeat it.
+    """
+    table = batch.part(part)
+    if not even_empty and not len(table):
+        return False
+    made_anew(folder)
+    pq.write_table(table.drop_columns(["batch"]) if part is Part.ACCOUNTING else table, f"{folder}/part-0.parquet")
+    return True
+
+
+def made_anew(folder: str) -> None:
+    """Make an empty folder, in the place of what a run that was killed has left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    Path(folder).mkdir(parents=True)

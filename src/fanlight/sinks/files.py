@@ -64,9 +64,9 @@ class LocalFiles:
         place = Path(target)
         place.parent.mkdir(parents=True, exist_ok=True)
         for file in [*Path(source).iterdir(), Path(source)]:
-            _sync(file)
+            sync(file)
         Path(source).rename(place)
-        _sync(place.parent)
+        sync(place.parent)
 
 
 def replace(file: Path, text: str) -> None:
@@ -77,10 +77,10 @@ def replace(file: Path, text: str) -> None:
         handle.flush()
         os.fsync(handle.fileno())
     draft.replace(file)
-    _sync(file.parent)  # a rename is on the disk when its folder is
+    sync(file.parent)  # a rename is on the disk when its folder is
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until a file, or what a folder lists, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

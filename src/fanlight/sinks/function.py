@@ -26,6 +26,7 @@ class FunctionSink:
         "(batch.query, batch.number) is the same then"
     )
     on_executors: ClassVar[bool] = False
+    sees_all: ClassVar[bool] = True
 
     @property
     def places(self) -> dict[Part, str]:

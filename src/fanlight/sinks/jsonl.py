@@ -45,6 +45,7 @@ class JsonLinesSink:
         "what a crash left behind that length is cut off when the query starts again"
     )
     on_executors: ClassVar[bool] = False
+    sees_all: ClassVar[bool] = False
 
     @property
     def places(self) -> dict[Part, str]:

@@ -46,11 +46,16 @@ class ParquetSink:
         "are there, and then its number is noted; a batch that is noted, or whose folder is there, is skipped"
     )
     on_executors: ClassVar[bool] = True
+    sees_all: ClassVar[bool] = False
 
     @property
     def places(self) -> dict[Part, str]:
         """The folder."""
         return {self.part: self.path}
+
+    def drafts(self, number: int) -> str:
+        """The folder of what tasks write of a batch, while it is not known which of it counts."""
+        return f"{self._staging(number)}.drafts"
 
     def check(self, delivery: Delivery) -> None:
         """Refuse a batch that does not follow what the folder holds; nothing is touched."""
@@ -74,14 +79,16 @@ class ParquetSink:
 
     def _placed(self, files: Files, delivery: Delivery, *, is_first: bool) -> bool:
         """Move the batch to its folder, unless it has one or needs none; returns whether it has one."""
-        name = _name(delivery.number)
-        place, staging = f"{self.path}/{name}", f"{self.path}/{STAGING}/{name}"
+        place, staging = f"{self.path}/{_name(delivery.number)}", self._staging(delivery.number)
         if files.exists(place):
             return True
         if not delivery.stage(self.part, staging, even_empty=is_first):
             return False
         files.rename(staging, place)
         return True
+
+    def _staging(self, number: int) -> str:
+        return f"{self.path}/{STAGING}/{_name(number)}"
 
     def _takes(self, files: Files, delivery: Delivery) -> tuple[_FolderNote | None, bool]:
         """The note, and whether the batch must be written."""

@@ -55,6 +55,7 @@ class UserSink:
         "again, and one that does not follow it is refused"
     )
     on_executors: ClassVar[bool] = False
+    sees_all: ClassVar[bool] = True
 
     @property
     def places(self) -> dict[Part, str]:

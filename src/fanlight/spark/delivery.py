@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -13,14 +16,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from fanlight.errors import EngineError
 from fanlight.sinks.batch import Batch, Part
-from fanlight.sinks.delivery import Delivery
+from fanlight.sinks.delivery import Delivery, made_anew, staged_here
 from fanlight.sinks.files import Files, LocalFiles, is_url
 from fanlight.sinks.result_schema import ACCOUNTING, ResultShape
 from fanlight.spark.hadoop_files import HadoopFiles
 from fanlight.spark.output import ACCOUNT, FIRING, LETTER
 from fanlight.spark.require_jvm import require_jvm
-from fanlight.spark.shipping import through
+from fanlight.spark.shipping import absence, through
+from fanlight.spark.task_files import PartFiles, files_of, written_by_tasks
 from fanlight.spark.wire import opened
 
 if TYPE_CHECKING:
@@ -34,7 +39,12 @@ _KINDS = {Part.ROWS: FIRING, Part.DEAD_LETTERS: LETTER, Part.ACCOUNTING: ACCOUNT
 
 
 class SparkDelivery(Delivery):
-    """One batch for its sinks: a frame for sinks whose executors write, a collected batch for the others."""
+    """One batch for its sinks.
+
+    tasks write parquet themselves    folders of this machine; whatever else there is, is collected
+    Spark writes parquet              folders of a file system by its URL, or columns that only Spark can write
+    collected                         all other places
+    """
 
     problems: ClassVar[tuple[type[Exception], ...]] = (Py4JError, PySparkException)
 
@@ -47,9 +57,44 @@ class SparkDelivery(Delivery):
         *,
         offsets: int | None = None,
         accepts: bool = False,
+        drafts: Mapping[Part, PartFiles] | None,
+        whole: bool = False,
     ) -> None:
+        """`drafts` are the files that tasks write, by part; None if Spark writes folders.
+
+        `whole` says that `batch` must have the parts that tasks write too.
+        """
         super().__init__(query, number, shape, offsets=offsets, accepts=accepts)
         self.frame = frame
+        self._drafts = {} if drafts is None else drafts
+        self._by_spark = drafts is None
+        self._whole = whole
+
+    @contextmanager
+    def computed(self) -> Iterator[None]:
+        """Compute the batch, once, for all sinks. Spark keeps no state of a batch that is not computed."""
+        try:
+            self._discard_drafts()  # of a run that was killed
+            try:
+                _ = self.frame.persist().count() if self._by_spark else self._collected
+            except PySparkException as problem:
+                if (said := absence(problem)) is not None:
+                    raise EngineError(said) from None
+                raise
+            yield
+        finally:
+            self._discard_drafts()
+            if self._by_spark:
+                self.frame.unpersist()
+
+    def _discard_drafts(self) -> None:
+        for files in self._drafts.values():
+            shutil.rmtree(files.folder, ignore_errors=True)
+
+    @cached_property
+    def _collected(self) -> pa.Table:
+        frame = written_by_tasks(self.frame, self._drafts, whole=self._whole) if self._drafts else self.frame
+        return frame.toArrow()
 
     @property
     def session(self) -> SparkSession:
@@ -58,8 +103,8 @@ class SparkDelivery(Delivery):
 
     @cached_property
     def batch(self) -> Batch:
-        """All of it on the driver, collected at the first call only."""
-        return batch_of(self.frame.toArrow(), self.shape, self.query, self.number, self.offsets)
+        """All of it on the driver, collected at the first call only; without what tasks write, unless it is `whole`."""
+        return batch_of(self._collected, self.shape, self.query, self.number, self.offsets)
 
     def files(self, path: str) -> Files:
         """The file system a path lies on; that of a URL is known to the session of the batch."""
@@ -70,11 +115,23 @@ class SparkDelivery(Delivery):
 
     def stage(self, part: Part, folder: str, *, even_empty: bool) -> bool:
         """Let the executors write the rows of this part; False if there are none."""
+        if part in self._drafts:
+            return self._moved(part, folder) or staged_here(self.batch, part, folder, even_empty=even_empty)
+        if not self._by_spark:
+            return staged_here(self.batch, part, folder, even_empty=even_empty)
         own = self.frame.filter(functions.col("kind") == _KINDS[part])
         if not even_empty and own.isEmpty():
             return False
         self._opened(own, part).write.mode("overwrite").parquet(folder)
         return True
+
+    def _moved(self, part: Part, folder: str) -> bool:
+        """Move the files that tasks have told of; False if there are none."""
+        names = files_of(self._collected, part)
+        made_anew(folder)
+        for name in names:
+            (Path(self._drafts[part].folder) / name).rename(Path(folder) / name)
+        return bool(names)
 
     def _opened(self, own: DataFrame, part: Part) -> DataFrame:
         """The output of the shards for a part, as rows."""

@@ -7,8 +7,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +20,7 @@ from fanlight.sinks.batch import Part
 from fanlight.sinks.database.sink import DatabaseSink
 from fanlight.sinks.files import is_url
 from fanlight.sinks.ledger import REFUSE, accepting
+from fanlight.sinks.parquet import ParquetSink
 from fanlight.sinks.result_schema import ResultShape
 from fanlight.sinks.sink import Sink
 from fanlight.sinks.targets import STOP, Properties, Target, sinks_of
@@ -33,7 +33,7 @@ from fanlight.spark.jdbc.connection import JdbcDatabase
 from fanlight.spark.last_watermark import forget
 from fanlight.spark.query_run import after
 from fanlight.spark.require_jvm import require_jvm
-from fanlight.spark.shipping import absence
+from fanlight.spark.task_files import CODECS, PartFiles, written_alike
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from fanlight.spark.run import SparkRun
+
+_CODEC, _SNAPPY = "spark.sql.parquet.compression.codec", "snappy"
 
 
 def write(
@@ -186,36 +188,46 @@ class BatchWriter:
         self.deliver(output, self._query, number, offsets_of(self._checkpoint, number))
 
     def deliver(self, frame: DataFrame, query: str, number: int, offsets: int | None = None) -> None:
-        """Hand the batch to every sink. It is computed once: collected, or kept for the executors to write.
+        """Hand the batch to every sink.
 
         Every sink checks the first batch before any writes it, so that a refusal by one leaves all unchanged.
         """
-        kept = any(sink.on_executors for sink in self._sinks)
-        coming = SparkDelivery(query, number, frame, self._shape, offsets=offsets, accepts=self._accepts)
+        files = drafts_of(self._sinks, self._shape, number, frame.sparkSession)
+        accepts = self._accepts
+        whole = any(sink.sees_all for sink in self._sinks)
+        delivery = SparkDelivery(
+            query, number, frame, self._shape, offsets=offsets, accepts=accepts, drafts=files, whole=whole
+        )
         if not self._checked:
             for sink in self._sinks:
-                sink.check(coming)
+                sink.check(delivery)
             self._checked = True
-        with computed(coming, kept=kept) as delivery:
+        with delivery.computed():
             for sink in self._sinks:
                 sink.write(delivery)
         self._accepts = False
 
 
-@contextmanager
-def computed(delivery: SparkDelivery, *, kept: bool) -> Iterator[SparkDelivery]:
-    """The batch, computed now even if every sink has it: Spark keeps no state of a batch that is not computed."""
-    try:
-        try:
-            _ = delivery.frame.persist().count() if kept else delivery.batch
-        except PySparkException as problem:
-            if (said := absence(problem)) is not None:
-                raise EngineError(said) from None
-            raise
-        yield delivery
-    finally:
-        if kept:
-            delivery.frame.unpersist()
+def drafts_of(
+    sinks: Iterable[Sink], shape: ResultShape, number: int, session: SparkSession
+) -> dict[Part, PartFiles] | None:
+    """The files that tasks write of a batch, by part; None if Spark must write folders, all of them.
+
+    The accounting is little: it is collected, and the driver writes it.
+    """
+    found: dict[Part, PartFiles] = {}
+    for sink in sinks:
+        if not isinstance(sink, ParquetSink):
+            continue
+        codec = CODECS.get(str(session.conf.get(_CODEC, _SNAPPY)).lower())
+        if codec is None or is_url(sink.path):
+            return None
+        if sink.part is not Part.ACCOUNTING:
+            schema = shape.rows if sink.part is Part.ROWS else shape.dead_letters
+            if not written_alike(schema):
+                return None
+            found[sink.part] = PartFiles(sink.drafts(number), schema, codec)
+    return found
 
 
 def offsets_of(checkpoint: str, number: int) -> int | None:

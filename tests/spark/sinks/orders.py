@@ -141,7 +141,7 @@ def handed(
 def on_spark(delivery: Delivery, frame: Any) -> Delivery:
     """The same batch as one of a query on Spark; the session of the frame has the JVM."""
     said = {"offsets": delivery.offsets, "accepts": delivery.accepts}
-    there = SparkDelivery(delivery.query, delivery.number, frame, delivery.shape, **said)
+    there = SparkDelivery(delivery.query, delivery.number, frame, delivery.shape, drafts={}, **said)
     there.batch = delivery.batch
     return there
 

@@ -47,6 +47,7 @@ class DatabaseSink:
         "and a batch whose number is there already is skipped"
     )
     on_executors: ClassVar[bool] = False
+    sees_all: ClassVar[bool] = False
 
     @property
     def places(self) -> dict[Part, str]:
