@@ -27,6 +27,7 @@ from benchmarks.spark.session import session
 from benchmarks.stages import BEST, COUNTS, EARLY, MINUTE, ONE, SUMS, TWO
 from benchmarks.totals import floored
 
+UNITED = "one input, which Spark makes of two sources"
 SPARK_ONE, SPARK_TWO = "Spark's own counts by minute, one input", "Spark's own, two inputs"
 _WARM = 3
 """Batches of a play that do not count."""
@@ -132,6 +133,13 @@ class Contest:
     first: Contestant
     second: Contestant
     bar: float | None
+    third: Contestant | None = None
+    """What its cost is, too, for orientation."""
+
+    @property
+    def contestants(self) -> tuple[Contestant, ...]:
+        """All of them, in the order of their turns."""
+        return (self.first, self.second, *([] if self.third is None else [self.third]))
 
 
 def contests(scale: Scale) -> tuple[Contest, ...]:
@@ -152,6 +160,9 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
 
     def both(web: DataFrame, shop: DataFrame) -> DataFrame:
         return stages.counts(fl.union(web=stages.orders(web), shop=stages.orders(shop))).df
+
+    def united(web: DataFrame, shop: DataFrame) -> DataFrame:
+        return counts(web.union(shop))
 
     def spark_alone(*sources: DataFrame) -> DataFrame:
         windows = (
@@ -175,6 +186,7 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
             Contestant(ONE, INPUTS, counts, files, _WARM),
             Contestant(TWO, INPUTS, both, files, _WARM, inputs=2),
             1.1,
+            Contestant(UNITED, INPUTS, united, files, _WARM, inputs=2),
         ),
         Contest(
             Contestant(SPARK_ONE, totals, spark_alone, files, _WARM),
@@ -188,22 +200,22 @@ def run(scale: Scale) -> SparkFigures:
     held, load = contests(scale), Load()
     with TemporaryDirectory(prefix="fanlight-benchmarks-") as folder, session(room := Path(folder)) as spark:
         for contest in held:
-            for contestant in (contest.first, contest.second):
+            for contestant in contest.contestants:
                 check(spark, contestant, room)
         with load:
-            pairs = [(contest, (contest.first, contest.second)) for contest in held]
-            taken = [(contest, side_by_side(spark, pair, scale.rounds, room)) for contest, pair in pairs]
+            taken = [(contest, side_by_side(spark, contest.contestants, scale.rounds, room)) for contest in held]
     rows = [row for contest, found in taken for row in _told(contest, found)]
     head = ["", "rows in", "rows out", "ms a batch", "M rows/s", "cost", "bar"]
     return SparkFigures("graph", scale, (table(head, rows),), load.others)
 
 
 def _told(contest: Contest, taken: Accepted) -> list[list[str]]:
-    """What the two contestants took."""
-    first, second = contest.first.name, contest.second.name
+    """What the contestants took."""
+    first, second, *third = (contestant.name for contestant in contest.contestants)
     cost = taken.ratio(first, second)
     bar = "" if contest.bar is None else at_most(cost, contest.bar)
     told = {first: ["1.00", ""], second: [f"{cost:.2f}", bar]}
+    told |= {name: [f"{taken.ratio(first, name):.2f}", ""] for name in third}
     return [
         [
             name,
@@ -213,7 +225,7 @@ def _told(contest: Contest, taken: Accepted) -> list[list[str]]:
             f"{taken.speed(name):.3g}",
             *told[name],
         ]
-        for name in (first, second)
+        for name in told
     ]
 
 

@@ -82,8 +82,8 @@ SETTINGS = (
     ),
     Setting(
         "spark.sql.execution.arrow.maxRecordsPerBatch",
-        "262144",
-        "Rows come to Python many at a time; 10,000 are few when a micro-batch has millions.",
+        "65536",
+        "Rows come to Python many at a time, and not more than a core has at hand: of a million, a batch is slower.",
         is_least=True,
     ),
     Setting(
