@@ -76,7 +76,7 @@ def test_sparks_own_classes_read_the_settings(spark: SparkSession) -> None:
     assert rocks.boundedMemoryUsage()
     assert rocks.totalMemoryUsageMB() == 512
     known = java_session(spark).sessionState().conf()
-    assert known.arrowMaxRecordsPerBatch() == 262_144
+    assert known.arrowMaxRecordsPerBatch() == 65_536
     assert known.sessionLocalTimeZone() == "UTC"
     assert known.parquetOutputTimestampType().toString() == "TIMESTAMP_MICROS"
 

@@ -43,8 +43,6 @@ CODECS = {
 }
 """What Spark calls the compressions that Arrow has too, and what Arrow calls them."""
 
-_GROUP_BYTES = 1 << 26
-"""Rows are written together when there are this many bytes of them."""
 _KINDS = {FIRING: Part.ROWS, LETTER: Part.DEAD_LETTERS}
 _TOLD = ("part", "file", "problem")
 """What a row tells of a file, as text."""
@@ -59,6 +57,8 @@ class PartFiles:
     folder: str
     schema: pa.Schema
     codec: str
+    group_bytes: int = 1 << 26
+    """Rows are written together when there are this many bytes of them."""
 
 
 def written_alike(schema: pa.Schema) -> bool:
@@ -139,7 +139,7 @@ class TaskFile:
             return
         self._chunks.append(chunk.select(self.plan.schema.names))
         self._bytes += chunk.nbytes
-        if self._bytes >= _GROUP_BYTES:
+        if self._bytes >= self.plan.group_bytes:
             with self._problems():
                 self._write()
 

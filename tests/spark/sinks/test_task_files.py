@@ -16,14 +16,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import fanlight as fl
-from fanlight.sinks.batch import Batch
+from fanlight.sinks.batch import Batch, Part
 from fanlight.sinks.parquet import ParquetSink
 from fanlight.sinks.result_schema import ResultShape
 from fanlight.sinks.targets import sinks_of
 from fanlight.spark.output import FIRING, LETTER, OUTPUT
 from fanlight.spark.task_files import PartFiles, TaskFile
 from fanlight.spark.wire import packed
-from fanlight.spark.write import BatchWriter, Part
+from fanlight.spark.write import BatchWriter
 
 from .orders import room_for
 from .orders_as_rows import LETTERS, ROWS, offered
@@ -190,9 +190,8 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_batch_comes_again(spark
     assert ds.dataset(tmp_path / "o").to_table().num_rows == 2
 
 
-def test_many_rows_make_several_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanlight.spark.task_files._GROUP_BYTES", 100)
-    file = TaskFile(Part.ROWS, PartFiles(str(tmp_path), ROWS.rows, "snappy"))
+def test_many_rows_make_several_groups(tmp_path: Path) -> None:
+    file = TaskFile(Part.ROWS, PartFiles(str(tmp_path), ROWS.rows, "snappy", group_bytes=100))
     for batch in orders(*range(20)).to_batches(max_chunksize=5):
         file.add(batch)
     told = file.finished()
