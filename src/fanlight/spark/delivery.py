@@ -1,4 +1,4 @@
-"""A batch on Spark for its sinks: a frame whose executors write, or all of it collected on the driver."""
+"""A batch on Spark for its sinks: what tasks write, what Spark writes, and what is collected on the driver."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ class SparkDelivery(Delivery):
     def _moved(self, part: Part, folder: str) -> bool:
         """Move the files that tasks have told of; False if there are none."""
         names = files_of(self._collected, part)
-        made_anew(folder)
+        if names:
+            made_anew(folder)
         for name in names:
             (Path(self._drafts[part].folder) / name).rename(Path(folder) / name)
         return bool(names)

@@ -144,6 +144,7 @@ def test_a_batch_without_rows_tells_the_columns_once(spark: SparkSession, tmp_pa
         delivered(left(spark, orders()), ROWS, f"{tmp_path}/o/", number)
     assert [folder.name for folder in (tmp_path / "o").glob("batch=*")] == ["batch=00000000"]
     assert pq.read_schema(written(tmp_path / "o")[0]).names == ROWS.rows.names
+    assert not list((tmp_path / "o" / "_staging").iterdir())
 
 
 def test_letters_have_files_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
