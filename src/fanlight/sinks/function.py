@@ -25,7 +25,6 @@ class FunctionSink:
         "at least once: a batch is handed over again when the query stopped before its end was noted; "
         "(batch.query, batch.number) is the same then"
     )
-    on_executors: ClassVar[bool] = False
     sees_all: ClassVar[bool] = True
 
     @property

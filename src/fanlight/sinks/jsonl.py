@@ -44,7 +44,6 @@ class JsonLinesSink:
         "exactly once: a batch is appended and synced, then the sidecar notes its number and the file's new length; "
         "what a crash left behind that length is cut off when the query starts again"
     )
-    on_executors: ClassVar[bool] = False
     sees_all: ClassVar[bool] = False
 
     @property

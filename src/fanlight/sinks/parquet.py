@@ -45,7 +45,6 @@ class ParquetSink:
         "exactly once: the files of a batch are staged out of sight, their folder is renamed into its place when all "
         "are there, and then its number is noted; a batch that is noted, or whose folder is there, is skipped"
     )
-    on_executors: ClassVar[bool] = True
     sees_all: ClassVar[bool] = False
 
     @property

@@ -19,8 +19,6 @@ class Sink(Protocol):
 
     guarantee: ClassVar[str]
     """What readers of the place can rely on, in words that the docs repeat."""
-    on_executors: ClassVar[bool]
-    """Whether executors write the frame itself; otherwise it is collected once on the driver."""
     sees_all: ClassVar[bool]
     """Whether it is handed all parts of the batch, wherever they go."""
 

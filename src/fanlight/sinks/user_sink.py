@@ -54,7 +54,6 @@ class UserSink:
         "exactly once, if the sink writes a batch and its note together: a batch that it has noted is not handed over "
         "again, and one that does not follow it is refused"
     )
-    on_executors: ClassVar[bool] = False
     sees_all: ClassVar[bool] = True
 
     @property

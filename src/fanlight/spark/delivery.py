@@ -22,10 +22,10 @@ from fanlight.sinks.delivery import Delivery, made_anew, staged_here
 from fanlight.sinks.files import Files, LocalFiles, is_url
 from fanlight.sinks.result_schema import ACCOUNTING, ResultShape
 from fanlight.spark.hadoop_files import HadoopFiles
-from fanlight.spark.output import ACCOUNT, FIRING, LETTER
+from fanlight.spark.output import ACCOUNT, FIRING, LETTER, chunks_of
 from fanlight.spark.require_jvm import require_jvm
 from fanlight.spark.shipping import absence, through
-from fanlight.spark.task_files import PartFiles, files_of, written_by_tasks
+from fanlight.spark.task_files import KINDS, PartFiles, files_of, written_by_tasks
 from fanlight.spark.wire import opened
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 Opening = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What turns chunks into rows."""
-
-_KINDS = {Part.ROWS: FIRING, Part.DEAD_LETTERS: LETTER, Part.ACCOUNTING: ACCOUNT}
-"""The kind of a shard's output rows that belong to each part."""
 
 
 class SparkDelivery(Delivery):
@@ -115,11 +112,11 @@ class SparkDelivery(Delivery):
 
     def stage(self, part: Part, folder: str, *, even_empty: bool) -> bool:
         """Let the executors write the rows of this part; False if there are none."""
-        if part in self._drafts:
-            return self._moved(part, folder) or staged_here(self.batch, part, folder, even_empty=even_empty)
+        if part in self._drafts and self._moved(part, folder):
+            return True
         if not self._by_spark:
             return staged_here(self.batch, part, folder, even_empty=even_empty)
-        own = self.frame.filter(functions.col("kind") == _KINDS[part])
+        own = self.frame.filter(functions.col("kind") == KINDS[part])
         if not even_empty and own.isEmpty():
             return False
         self._opened(own, part).write.mode("overwrite").parquet(folder)
@@ -153,11 +150,9 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def batch_of(output: pa.Table, shape: ResultShape, query: str, number: int, offsets: int | None = None) -> Batch:
     """Make a batch from rows of `OUTPUT`; chunks keep the order in which their shard emitted them."""
-    kinds, payloads = output["kind"].to_pylist(), output["payload"]
     chunks: dict[str, list[pa.RecordBatch]] = {FIRING: [], LETTER: []}
-    for kind, payload in zip(kinds, payloads, strict=True):
-        if kind in chunks:
-            chunks[kind].append(opened(payload.as_buffer()))
+    for kind, chunk in chunks_of(output, chunks):
+        chunks[kind].append(chunk)
     return Batch(
         query,
         number,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from fanlight.model.time.timestamp import END_OF_TIME, START_OF_TIME, Timestamp
 from fanlight.operators.accounting import Accounting, as_first
 from fanlight.operators.stage_chain import StageChain, StageShard
-from fanlight.spark.wire import in_pieces, packed
+from fanlight.spark.wire import in_pieces, opened, packed
 
 FIRING, LETTER, ACCOUNT = "firing", "letter", "account"
 
@@ -64,6 +64,13 @@ def output_rows(
         watermark = _moment(shard.watermark) if shard.bound is None or shard.bound.of_times else None
         place = {"stage": number, "batch": batch, "shard": name}
         yield {"kind": ACCOUNT, **place, **counts, "watermark": watermark, "inputs": _by_input(stage)}
+
+
+def chunks_of(output: pa.RecordBatch | pa.Table, kinds: Collection[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The chunks of these kinds among rows of `OUTPUT`, each with its kind, in their order."""
+    for kind, payload in zip(output["kind"].to_pylist(), output["payload"], strict=True):
+        if kind in kinds:
+            yield kind, opened(payload.as_buffer())
 
 
 def _by_input(stage: StageShard) -> str | None:

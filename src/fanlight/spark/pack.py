@@ -26,7 +26,7 @@ from fanlight.operators.preaggregator import PreAggregator
 from fanlight.spark import in_doubt
 from fanlight.spark.bound_once import bound_once
 from fanlight.spark.far_ahead import Marks, unmarked
-from fanlight.spark.output import acted_on
+from fanlight.spark.output import acted_on, chunks_of
 from fanlight.spark.shards import places_of
 from fanlight.spark.spreading import Spreading
 from fanlight.spark.wire import in_pieces, opened, packed_each
@@ -141,9 +141,7 @@ def rows_of(kind: str) -> Callable[[Batches], Batches]:
 
     def all_rows(batches: Batches) -> Batches:
         for batch in batches:
-            for found, payload in zip(batch.column("kind").to_pylist(), batch.column("payload"), strict=True):
-                if found == kind:
-                    yield opened(payload.as_buffer())
+            yield from (chunk for _, chunk in chunks_of(batch, (kind,)))
 
     return all_rows
 

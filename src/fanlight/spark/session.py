@@ -115,7 +115,7 @@ SETTINGS = (
 LOCAL_CHECKPOINTS = Setting(
     "spark.sql.streaming.checkpointFileManagerClass",
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
-    "Files of a checkpoint are written without starting a process for each; only for checkpoints on a local disk.",
+    "A checkpoint is written with some twenty processes a batch, not ninety; only for checkpoints on a local disk.",
 )
 """What `local_checkpoints` sets besides."""
 

@@ -21,15 +21,16 @@ import pyarrow.parquet as pq
 
 from fanlight.sinks.batch import Part
 from fanlight.sinks.files import sync
-from fanlight.spark.output import FIRING, LETTER, OUTPUT, OUTPUT_ARROW
+from fanlight.spark.output import ACCOUNT, FIRING, LETTER, OUTPUT, OUTPUT_ARROW, chunks_of
 from fanlight.spark.shipping import through
-from fanlight.spark.wire import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     Batches = Iterator[pa.RecordBatch]
 
+KINDS = {Part.ROWS: FIRING, Part.DEAD_LETTERS: LETTER, Part.ACCOUNTING: ACCOUNT}
+"""The kind of a shard's output rows that belong to each part."""
 FILE = "file"
 """The kind of a row that tells of a file."""
 CODECS = {
@@ -43,7 +44,6 @@ CODECS = {
 }
 """What Spark calls the compressions that Arrow has too, and what Arrow calls them."""
 
-_KINDS = {FIRING: Part.ROWS, LETTER: Part.DEAD_LETTERS}
 _TOLD = ("part", "file", "problem")
 """What a row tells of a file, as text."""
 _OUTPUT_ARROW = pa.schema([*OUTPUT_ARROW, *((name, pa.string()) for name in _TOLD)])
@@ -72,8 +72,7 @@ def written_alike(schema: pa.Schema) -> bool:
 
 def written_by_tasks(frame: DataFrame, parts: Mapping[Part, PartFiles], *, whole: bool) -> DataFrame:
     """The output of shards, in which chunks of `parts` are files; a row tells of each. If it is `whole`, they stay."""
-    kinds = {kind: (part, parts[part]) for kind, part in _KINDS.items() if part in parts}
-    return through(frame, _writing(kinds, whole=whole), _OUTPUT)
+    return through(frame, _writing({KINDS[part]: (part, parts[part]) for part in parts}, whole=whole), _OUTPUT)
 
 
 def files_of(output: pa.Table, part: Part) -> list[str]:
@@ -109,9 +108,8 @@ def _writing(parts: Mapping[str, tuple[Part, PartFiles]], *, whole: bool) -> Cal
         files = {kind: TaskFile(part, plan) for kind, (part, plan) in parts.items()}
         left_out = pa.array([] if whole else list(files), pa.string())
         for batch in batches:
-            for kind, payload in zip(batch.column("kind").to_pylist(), batch.column("payload"), strict=True):
-                if kind in files:
-                    files[kind].add(opened(payload.as_buffer()))
+            for kind, chunk in chunks_of(batch, files):
+                files[kind].add(chunk)
             passed = batch.filter(pc.invert(pc.is_in(batch.column("kind"), left_out)))
             nothing = [pa.nulls(len(passed), pa.string()) for _ in _TOLD]
             yield pa.RecordBatch.from_arrays([*passed.columns, *nothing], schema=_OUTPUT_ARROW)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from fanlight.spark.run import SparkRun
 
-_CODEC, _SNAPPY = "spark.sql.parquet.compression.codec", "snappy"
+_CODEC = "spark.sql.parquet.compression.codec"
 
 
 def write(
@@ -215,19 +215,17 @@ def drafts_of(
 
     The accounting is little: it is collected, and the driver writes it.
     """
-    found: dict[Part, PartFiles] = {}
-    for sink in sinks:
-        if not isinstance(sink, ParquetSink):
-            continue
-        codec = CODECS.get(str(session.conf.get(_CODEC, _SNAPPY)).lower())
-        if codec is None or is_url(sink.path):
-            return None
-        if sink.part is not Part.ACCOUNTING:
-            schema = shape.rows if sink.part is Part.ROWS else shape.dead_letters
-            if not written_alike(schema):
-                return None
-            found[sink.part] = PartFiles(sink.drafts(number), schema, codec)
-    return found
+    folders = [sink for sink in sinks if isinstance(sink, ParquetSink)]
+    if not folders:
+        return {}
+    codec = CODECS.get(str(session.conf.get(_CODEC)).lower())
+    schemas = {Part.ROWS: shape.rows, Part.DEAD_LETTERS: shape.dead_letters}
+    by_tasks = [sink for sink in folders if sink.part in schemas]
+    if codec is None or any(is_url(sink.path) for sink in folders):
+        return None
+    if not all(written_alike(schemas[sink.part]) for sink in by_tasks):
+        return None
+    return {sink.part: PartFiles(sink.drafts(number), schemas[sink.part], codec) for sink in by_tasks}
 
 
 def offsets_of(checkpoint: str, number: int) -> int | None:
@@ -259,13 +257,10 @@ def durable_id(session: SparkSession, checkpoint: str) -> str:
 
 def _require_reach(sinks: tuple[Sink, ...], session: SparkSession) -> None:
     for sink in sinks:
-        places: list[str] = []
         if isinstance(sink, DatabaseSink) and isinstance(sink.database, JdbcDatabase):
-            places = [sink.database.address]
-        elif sink.on_executors:
-            places = [place for place in sink.places.values() if is_url(place)]
-        for place in places:
-            require_jvm(session, place)
+            require_jvm(session, sink.database.address)
+        elif isinstance(sink, ParquetSink) and is_url(sink.path):
+            require_jvm(session, sink.path)
 
 
 def _require_batch(**given: object) -> None:

@@ -46,7 +46,6 @@ class DatabaseSink:
         "exactly once: rows, dead letters, accounting and the number of the batch are committed in one transaction, "
         "and a batch whose number is there already is skipped"
     )
-    on_executors: ClassVar[bool] = False
     sees_all: ClassVar[bool] = False
 
     @property
